@@ -65,5 +65,15 @@ enum class BlobDetail {
 // is shorter).
 inline constexpr uint64_t kBlobInfoHeadBytes = 512;
 
+// blob_info as bytes: `u8 blob_type | u32 size | stream_info | u32 size |
+// entries`. The value of the sixth descriptor field in a data file, and of a
+// cell of the index column COLUMN__blob_info in the column layout.
+Bytes EncodeBlobInfo(const BlobInfo& info);
+// kCorruption when the sizes do not add up to `bytes`.
+Result<BlobInfo> DecodeBlobInfo(ByteSpan bytes);
+// From a prefix of an encoded blob_info: head_only is set unless all is there.
+// kCorruption when `prefix` is too short for blob_type and the first size.
+Result<BlobInfo> DecodeBlobInfoHead(ByteSpan prefix);
+
 }  // namespace rowfs
 #endif  // ROWFS_STORAGE_TABLE_BLOB_H_
