@@ -50,8 +50,9 @@ struct BlobCell {
   std::optional<uint64_t> size;
   SharedBytes bytes;  // kCell
   std::optional<BlobInfo> info;
-  // 0: this dataset; else the manifest's base path that `object` lies under.
-  uint32_t base_id = 0;
+  // The manifest's base path that `object` lies under; absent: this dataset.
+  // 0 is a base like any other.
+  std::optional<uint32_t> base_id;
 };
 
 // How much of a blob cell a read is to bring along.
