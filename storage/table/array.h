@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -146,12 +147,19 @@ struct RecordBatch {
 // column.
 Status Validate(const Array& array, std::string_view what);
 
+// The next four never wrap an offset: values that together pass what 32-bit
+// offsets reach come back in the large form of their type (large_string for
+// string, ..., large_list for list and map).
+
 // `length` values of `array` starting at `begin`, as an array of its own.
 // Requires: begin + length <= array.length.
 Array SliceArray(const Array& array, uint64_t begin, uint64_t length);
 // Values at `indices`, in that order. Requires: each < array.length.
 Array TakeArray(const Array& array, std::span<const uint64_t> indices);
-// All values of `arrays`, one behind the other. Requires: same type, not empty.
+// All values of `arrays`, one behind the other. kInvalidArgument when there are
+// none or their types differ by more than the width of offsets,
+// kResourceExhausted when different dictionaries together have more values than
+// the index type can tell apart.
 Result<Array> ConcatArrays(std::span<const Array> arrays);
 // `length` nulls of `type`.
 Array NullArray(TypePtr type, uint64_t length);
@@ -170,7 +178,9 @@ class ArrayBuilder {
   void AppendBytes(ByteSpan value);  // strings and binaries
   void AppendBlob(BlobCell value);
   // Lists, maps, fixed-size lists: append the items to child(0) first, then
-  // close the list. Structs: append to every child, then this.
+  // close the list. Structs: append to every child, then this. (AppendNull
+  // fills the children of structs and fixed-size lists itself.) Dictionaries:
+  // child(0) takes the values, AppendInt the indices.
   void AppendValid();
   ArrayBuilder& child(size_t i) { return *children_[i]; }
   uint64_t length() const { return length_; }
