@@ -25,7 +25,7 @@ namespace rowfs {
 
 // What a column is to a person; decides how a mount shows it.
 enum class ColumnRole {
-  kNumber,  // number or bool: NAME
+  kNumber,  // number, bool, date or time: NAME
   kText,    // string: NAME.txt
   kTensor,  // fixed-size numeric list: NAME.npy
   kNested,  // anything else that is a value: NAME.json

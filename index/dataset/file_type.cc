@@ -1,0 +1,176 @@
+// Types of files by their first bytes and by media type.
+#include <algorithm>
+#include <array>
+
+#include "index/dataset/blob.h"
+
+namespace rowfs {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+// Bytes that a file of the type has at `offset`.
+struct Magic {
+  size_t offset;
+  std::string_view bytes;
+  FileType type;
+};
+
+constexpr FileType kUnknown = {"bin", "application/octet-stream"};
+
+constexpr Magic kMagics[] = {
+    {0, "\xFF\xD8\xFF"sv, {"jpg", "image/jpeg"}},
+    {0, "\x89PNG\r\n\x1A\n"sv, {"png", "image/png"}},
+    {0, "GIF87a"sv, {"gif", "image/gif"}},
+    {0, "GIF89a"sv, {"gif", "image/gif"}},
+    {0, "II*\0"sv, {"tif", "image/tiff"}},
+    {0, "MM\0*"sv, {"tif", "image/tiff"}},
+    {0, "II+\0"sv, {"tif", "image/tiff"}},
+    {0, "MM\0+"sv, {"tif", "image/tiff"}},
+    {0, "\0\0\0\x0CjP  \r\n\x87\n"sv, {"jp2", "image/jp2"}},
+    {0, "\xFF\x4F\xFF\x51"sv, {"j2k", "image/j2c"}},
+    {0, "8BPS"sv, {"psd", "image/vnd.adobe.photoshop"}},
+    {0, "v/1\x01"sv, {"exr", "image/x-exr"}},
+    {0, "fLaC"sv, {"flac", "audio/flac"}},
+    {0, "ID3"sv, {"mp3", "audio/mpeg"}},
+    {0, "caff"sv, {"caf", "audio/x-caf"}},
+    {0, "\x0B\x77"sv, {"ac3", "audio/ac3"}},
+    {0, "\0\0\x01\xBA"sv, {"mpg", "video/mpeg"}},
+    {0, "\0\0\x01\xB3"sv, {"mpg", "video/mpeg"}},
+    {0, "FLV\x01"sv, {"flv", "video/x-flv"}},
+    {0, "%PDF-"sv, {"pdf", "application/pdf"}},
+    {0, "PK\x03\x04"sv, {"zip", "application/zip"}},
+    {0, "PK\x05\x06"sv, {"zip", "application/zip"}},
+    {0, "PAR1"sv, {"parquet", "application/vnd.apache.parquet"}},
+    {0, "ARROW1"sv, {"arrow", "application/vnd.apache.arrow.file"}},
+    {0, "\x93NUMPY"sv, {"npy", "application/x-npy"}},
+    {0, "\x1F\x8B"sv, {"gz", "application/gzip"}},
+    {0, "\x28\xB5\x2F\xFD"sv, {"zst", "application/zstd"}},
+    {128, "DICM"sv, {"dcm", "application/dicom"}},
+    {257, "ustar"sv, {"tar", "application/x-tar"}},
+};
+
+bool HasAt(std::string_view head, size_t offset, std::string_view bytes) {
+  return head.size() >= offset + bytes.size() &&
+         head.substr(offset, bytes.size()) == bytes;
+}
+
+// ISO BMFF: the major brand says which family (ISO 14496-12 4.3).
+std::optional<FileType> BrandType(std::string_view head) {
+  if (!HasAt(head, 4, "ftyp")) return std::nullopt;
+  const std::string_view brand = head.size() >= 12 ? head.substr(8, 4) : "";
+  if (brand == "qt  ") return FileType{"mov", "video/quicktime"};
+  if (brand == "avif" || brand == "avis") {
+    return FileType{"avif", "image/avif"};
+  }
+  if (brand == "heic" || brand == "heix" || brand == "mif1") {
+    return FileType{"heic", "image/heic"};
+  }
+  if (brand == "M4A " || brand == "M4B ") return FileType{"m4a", "audio/mp4"};
+  return FileType{"mp4", "video/mp4"};
+}
+
+std::optional<FileType> RiffType(std::string_view head) {
+  if (HasAt(head, 0, "FORM") &&
+      (HasAt(head, 8, "AIFF") || HasAt(head, 8, "AIFC"))) {
+    return FileType{"aiff", "audio/aiff"};
+  }
+  const bool riff = HasAt(head, 0, "RIFF") || HasAt(head, 0, "RF64") ||
+                    HasAt(head, 0, "BW64");
+  if (!riff) return std::nullopt;
+  if (HasAt(head, 8, "WAVE")) return FileType{"wav", "audio/wav"};
+  if (HasAt(head, 8, "WEBP")) return FileType{"webp", "image/webp"};
+  if (HasAt(head, 8, "AVI ")) return FileType{"avi", "video/x-msvideo"};
+  return std::nullopt;
+}
+
+std::optional<FileType> EbmlOrOggType(std::string_view head) {
+  if (HasAt(head, 0, "\x1A\x45\xDF\xA3"sv)) {
+    const std::string_view header = head.substr(0, 64);
+    if (header.find("webm") != header.npos) {
+      return FileType{"webm", "video/webm"};
+    }
+    return FileType{"mkv", "video/x-matroska"};
+  }
+  if (!HasAt(head, 0, "OggS")) return std::nullopt;
+  const std::string_view page = head.substr(0, 64);
+  if (page.find("OpusHead") != page.npos) {
+    return FileType{"opus", "audio/opus"};
+  }
+  if (page.find("theora") != page.npos) return FileType{"ogv", "video/ogg"};
+  return FileType{"ogg", "audio/ogg"};
+}
+
+// Formats without a magic number, known by a structure that repeats.
+std::optional<FileType> FramedType(std::string_view head) {
+  if (head.size() > 376 && head[0] == 'G' && head[188] == 'G' &&
+      head[376] == 'G') {
+    return FileType{"ts", "video/mp2t"};
+  }
+  if (head.size() < 4 || head[0] != '\xFF') return std::nullopt;
+  const auto second = static_cast<unsigned char>(head[1]);
+  const auto third = static_cast<unsigned char>(head[2]);
+  if ((second & 0xF6) == 0xF0) return FileType{"aac", "audio/aac"};
+  const bool mpeg_audio = (second & 0xE0) == 0xE0 && (second & 0x18) != 0x08 &&
+                          (second & 0x06) != 0 && (third & 0xF0) != 0xF0 &&
+                          (third & 0x0C) != 0x0C;
+  if (mpeg_audio) return FileType{"mp3", "audio/mpeg"};
+  return std::nullopt;
+}
+
+// "BM", the file size and two zero words, then a header size that BMP has.
+bool IsBmp(std::string_view head) {
+  return HasAt(head, 0, "BM") && HasAt(head, 6, "\0\0\0\0"sv) &&
+         head.size() >= 18 && static_cast<unsigned char>(head[14]) >= 12 &&
+         HasAt(head, 15, "\0\0\0"sv);
+}
+
+// Media types of cells that have no magic, and other spellings.
+constexpr FileType kByMediaType[] = {
+    {"bmp", "image/bmp"},         {"svg", "image/svg+xml"},
+    {"avif", "image/avif"},       {"heic", "image/heic"},
+    {"webp", "image/webp"},       {"jpg", "image/jpg"},
+    {"mp4", "video/mp4"},         {"mov", "video/quicktime"},
+    {"mkv", "video/x-matroska"},  {"mkv", "video/matroska"},
+    {"webm", "video/webm"},       {"avi", "video/x-msvideo"},
+    {"ts", "video/mp2t"},         {"ogv", "video/ogg"},
+    {"wav", "audio/wav"},         {"wav", "audio/x-wav"},
+    {"wav", "audio/vnd.wave"},    {"mp3", "audio/mp3"},
+    {"aac", "audio/aac"},         {"m4a", "audio/mp4"},
+    {"ogg", "audio/ogg"},         {"opus", "audio/opus"},
+    {"flac", "audio/x-flac"},     {"aiff", "audio/aiff"},
+    {"txt", "text/plain"},        {"html", "text/html"},
+    {"csv", "text/csv"},          {"json", "application/json"},
+    {"xml", "application/xml"},   {"md", "text/markdown"},
+    {"yaml", "application/yaml"}, {"tar", "application/x-tar"},
+};
+
+}  // namespace
+
+FileType DetectFileType(ByteSpan bytes) {
+  const std::string_view head = AsText(bytes);
+  for (const auto detect : {BrandType, RiffType, EbmlOrOggType}) {
+    if (const auto type = detect(head)) return *type;
+  }
+  for (const Magic& magic : kMagics) {
+    if (HasAt(head, magic.offset, magic.bytes)) return magic.type;
+  }
+  if (IsBmp(head)) return {"bmp", "image/bmp"};
+  return FramedType(head).value_or(kUnknown);
+}
+
+std::optional<FileType> FileTypeOf(std::string_view media_type) {
+  media_type = media_type.substr(0, media_type.find(';'));
+  while (!media_type.empty() && media_type.back() == ' ') {
+    media_type.remove_suffix(1);
+  }
+  for (const FileType& type : kByMediaType) {
+    if (type.media_type == media_type) return type;
+  }
+  for (const Magic& magic : kMagics) {
+    if (magic.type.media_type == media_type) return magic.type;
+  }
+  return std::nullopt;
+}
+
+}  // namespace rowfs
