@@ -1,0 +1,247 @@
+#include "index/view/media.h"
+
+#include <algorithm>
+
+#include "storage/base/clock.h"
+
+namespace rowfs {
+namespace {
+
+// Decoded outputs, in memory.
+class RenderedFile final : public ViewFile {
+ public:
+  explicit RenderedFile(Bytes bytes) : bytes_(std::move(bytes)) {}
+
+  uint64_t size() const override { return bytes_.size(); }
+  bool in_memory() const override { return true; }
+  Result<size_t> ReadAt(uint64_t offset, MutableByteSpan out) const override {
+    if (offset >= bytes_.size()) return size_t{0};
+    const size_t size = std::min<uint64_t>(out.size(), bytes_.size() - offset);
+    std::copy_n(bytes_.begin() + static_cast<ptrdiff_t>(offset), size,
+                out.begin());
+    return size;
+  }
+
+ private:
+  const Bytes bytes_;
+};
+
+// Literal bytes and ranges of the blob, one behind the other.
+class SegmentedFile final : public ViewFile {
+ public:
+  SegmentedFile(std::shared_ptr<const Blob> blob,
+                std::vector<ViewSegment> segments)
+      : blob_(std::move(blob)), segments_(std::move(segments)) {
+    for (const ViewSegment& segment : segments_) {
+      begins_.push_back(size_);
+      size_ += segment.size();
+      in_memory_ = in_memory_ && segment.literal != nullptr;
+    }
+  }
+
+  uint64_t size() const override { return size_; }
+  bool in_memory() const override { return in_memory_; }
+
+  Result<size_t> ReadAt(uint64_t offset, MutableByteSpan out) const override {
+    if (offset >= size_) return size_t{0};
+    const size_t wanted = std::min<uint64_t>(out.size(), size_ - offset);
+    size_t done = 0;
+    auto i = static_cast<size_t>(
+        std::upper_bound(begins_.begin(), begins_.end(), offset) -
+        begins_.begin() - 1);
+    for (; done < wanted; ++i) {
+      const uint64_t skip = offset + done - begins_[i];
+      const size_t step =
+          std::min<uint64_t>(wanted - done, segments_[i].size() - skip);
+      ROWFS_RETURN_IF_ERROR(
+          ReadSegment(segments_[i], skip, out.subspan(done, step)));
+      done += step;
+    }
+    return done;
+  }
+
+ private:
+  Status ReadSegment(const ViewSegment& segment, uint64_t skip,
+                     MutableByteSpan out) const {
+    if (segment.literal) {
+      std::copy_n(segment.literal->begin() + static_cast<ptrdiff_t>(skip),
+                  out.size(), out.begin());
+      return {};
+    }
+    return blob_->ReadAt(segment.range.begin + skip, out);
+  }
+
+  const std::shared_ptr<const Blob> blob_;
+  const std::vector<ViewSegment> segments_;
+  std::vector<uint64_t> begins_;
+  uint64_t size_ = 0;
+  bool in_memory_ = true;
+};
+
+using FileResult = Result<std::shared_ptr<const ViewFile>>;
+
+// A plan comes from a plugin: nothing in it is believed.
+Status CheckPlan(const ViewPlan& plan, size_t path_count, uint64_t blob_size) {
+  const Status bad(Code::kInternal, "the plugin's plan contradicts itself");
+  if (plan.segments.size() != path_count) return bad;
+  const auto inside = [&](const ByteRange& range) {
+    return range.begin <= range.end && range.end <= blob_size;
+  };
+  std::vector<size_t> answers(path_count, 0);
+  for (const DecodeGroup& group : plan.groups) {
+    for (const size_t item : group.items) {
+      if (item >= path_count) return bad;
+      ++answers[item];
+    }
+    if (!std::all_of(group.ranges.begin(), group.ranges.end(), inside)) {
+      return bad;
+    }
+  }
+  for (size_t i = 0; i < path_count; ++i) {
+    uint64_t size = 0;
+    for (const ViewSegment& segment : plan.segments[i]) {
+      if (!segment.literal && !inside(segment.range)) return bad;
+      const auto sum = CheckedAdd(size, segment.size());
+      if (!sum) return bad;
+      size = *sum;
+    }
+    if (answers[i] > 1 || (answers[i] == 1 && !plan.segments[i].empty())) {
+      return bad;
+    }
+  }
+  return {};
+}
+
+// Reads and decodes the groups of one plan.
+class GroupRunner {
+ public:
+  GroupRunner(const Blob& blob, Plugin& plugin, const PluginIndex& index,
+              ViewTimes* times)
+      : blob_(blob), plugin_(plugin), index_(index), times_(times) {}
+
+  void Run(const std::vector<DecodeGroup>& groups,
+           std::vector<FileResult>* files) {
+    std::vector<ByteRange> ranges;
+    for (const DecodeGroup& group : groups) {
+      ranges.insert(ranges.end(), group.ranges.begin(), group.ranges.end());
+    }
+    const int64_t begin = clock_.MonotonicNs();
+    const auto bytes = blob_.ReadMany(ranges);
+    const int64_t read = clock_.MonotonicNs();
+    size_t at = 0;
+    for (const DecodeGroup& group : groups) {
+      if (!bytes.ok()) {
+        Fail(group, bytes.status(), files);
+        continue;
+      }
+      Decode(group, std::span(bytes.value()).subspan(at, group.ranges.size()),
+             files);
+      at += group.ranges.size();
+    }
+    if (times_ == nullptr) return;
+    times_->read_ns += read - begin;
+    times_->decode_ns += clock_.MonotonicNs() - read;
+    times_->ranges.insert(times_->ranges.end(), ranges.begin(), ranges.end());
+  }
+
+ private:
+  static void Fail(const DecodeGroup& group, const Status& status,
+                   std::vector<FileResult>* files) {
+    for (const size_t item : group.items) (*files)[item] = status;
+  }
+
+  void Decode(const DecodeGroup& group, std::span<const Bytes> bytes,
+              std::vector<FileResult>* files) {
+    const std::vector<ByteSpan> spans(bytes.begin(), bytes.end());
+    auto outputs = plugin_.Decode(index_, group, spans);
+    if (!outputs.ok()) return Fail(group, outputs.status(), files);
+    if (outputs.value().size() != group.items.size()) {
+      return Fail(group, {Code::kInternal, "the plugin lost an output"}, files);
+    }
+    for (size_t i = 0; i < group.items.size(); ++i) {
+      Result<Bytes>& output = outputs.value()[i];
+      if (output.ok()) {
+        (*files)[group.items[i]] = std::shared_ptr<const ViewFile>(
+            std::make_shared<RenderedFile>(std::move(output).value()));
+      } else {
+        (*files)[group.items[i]] = output.status();
+      }
+    }
+  }
+
+  const Blob& blob_;
+  Plugin& plugin_;
+  const PluginIndex& index_;
+  ViewTimes* const times_;
+  RealClock clock_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<Media>> Media::Open(std::shared_ptr<const Blob> blob,
+                                           PluginRegistry& plugins,
+                                           std::string_view config) {
+  const auto& info = blob->cell().info;
+  if (!info) {
+    return Status(Code::kInvalidArgument,
+                  "the blob has no blob_info; ingest it with `rowfs ingest` "
+                  "to get its views");
+  }
+  Plugin* plugin = plugins.FindByMagic(*info->stream_info);
+  if (plugin == nullptr) {
+    return Status(Code::kUnsupported,
+                  "no plugin here reads this blob_info (blob_type " +
+                      std::to_string(info->blob_type) + ")");
+  }
+  return Make(std::move(blob), *plugin, *info, config);
+}
+
+std::shared_ptr<Media> Media::Make(std::shared_ptr<const Blob> blob,
+                                   Plugin& plugin, const BlobInfo& info,
+                                   std::string_view config) {
+  PluginIndex index = MakePluginIndex(plugin, info.stream_info,
+                                      info.head_only ? nullptr : info.entries,
+                                      blob->size(), config);
+  return std::shared_ptr<Media>(
+      new Media(std::move(blob), plugin, std::move(index)));
+}
+
+Result<std::vector<ViewEntry>> Media::List(std::string_view directory,
+                                           uint64_t start,
+                                           uint64_t limit) const {
+  return plugin_.List(index_, directory, start, limit);
+}
+
+Result<ViewEntry> Media::Lookup(std::string_view path) const {
+  return plugin_.Lookup(index_, path);
+}
+
+Result<std::vector<ViewEntry>> Media::Select(std::string_view view,
+                                             std::string_view from,
+                                             std::string_view to) const {
+  return plugin_.Select(index_, view, from, to);
+}
+
+std::vector<Result<std::shared_ptr<const ViewFile>>> Media::OpenFiles(
+    std::span<const std::string> paths, ViewTimes* times) const {
+  RealClock clock;
+  const int64_t begin = clock.MonotonicNs();
+  auto planned = plugin_.Plan(index_, paths);
+  Status status = planned.status();
+  if (status.ok()) {
+    status = CheckPlan(planned.value(), paths.size(), blob_->size());
+  }
+  if (times != nullptr) times->plan_ns += clock.MonotonicNs() - begin;
+  if (!status.ok()) return std::vector<FileResult>(paths.size(), status);
+
+  ViewPlan& plan = planned.value();
+  std::vector<FileResult> files;
+  for (std::vector<ViewSegment>& segments : plan.segments) {
+    files.push_back(std::shared_ptr<const ViewFile>(
+        std::make_shared<SegmentedFile>(blob_, std::move(segments))));
+  }
+  GroupRunner(*blob_, plugin_, index_, times).Run(plan.groups, &files);
+  return files;
+}
+
+}  // namespace rowfs
