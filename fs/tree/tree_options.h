@@ -1,0 +1,94 @@
+// How a tree shows a dataset, and what the composition root lends it.
+//
+// Values; the interfaces are thread-safe.
+#ifndef ROWFS_FS_TREE_TREE_OPTIONS_H_
+#define ROWFS_FS_TREE_TREE_OPTIONS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "index/dataset/dataset.h"
+#include "index/runtime/plugin.h"
+#include "storage/base/log.h"
+#include "storage/base/status.h"
+#include "storage/base/thread_pool.h"
+
+namespace rowfs {
+
+// Rows by the value of a scalar column: what by/COLUMN/VALUE shows. The tree
+// makes its own by scanning the column once; a catalog can lend one that keeps
+// what it found.
+class ValueIndex {
+ public:
+  virtual ~ValueIndex() = default;
+  struct Value {
+    std::string name;  // escaped, unique
+    uint64_t row_count = 0;
+  };
+  // Values are numbered from 0 in a fixed order. All calls may wait.
+  virtual Result<uint64_t> ValueCount(size_t column) = 0;
+  virtual Result<Value> GetValue(size_t column, uint64_t number) = 0;
+  virtual Result<std::optional<uint64_t>> FindValue(size_t column,
+                                                    std::string_view name) = 0;
+  // Up to `limit` rows of that value, from its row number `start` on.
+  virtual Result<std::vector<uint64_t>> ListRows(size_t column, uint64_t number,
+                                                 uint64_t start,
+                                                 uint64_t limit) = 0;
+};
+
+// Indexes media that were never ingested, on first use.
+class MediaIndexer {
+ public:
+  virtual ~MediaIndexer() = default;
+  struct Index {
+    Plugin* plugin = nullptr;
+    BlobInfo info;  // in full
+  };
+  // The index of a blob whose blob_info is null; absent when no plugin knows
+  // such files. kCorruption and kUnsupported say why it has no views. May read
+  // the whole blob; what it found is kept.
+  virtual Result<std::optional<Index>> Find(
+      uint64_t row, const CellPath& path,
+      const std::shared_ptr<const Blob>& blob, FileType type) = 0;
+};
+
+struct TreeOptions {
+  enum class Rows { kAuto, kFlat, kSharded };
+
+  Rows rows = Rows::kAuto;
+  std::string name_column;  // empty: rows are named by number
+  // CONFIG for the plugins: "frames=png".
+  std::string plugin_config;
+  // views/NAME: these rows, in this order.
+  std::vector<std::pair<std::string, std::vector<uint64_t>>> views;
+  // Render on stat, so that every size is exact before a file is opened.
+  bool exact_stat = false;
+  // No file of this dataset can have rendered views: opens need no answer.
+  bool stored_only = false;
+
+  // Opens another version of the same dataset; null: no .versions, no .tags.
+  std::function<Result<std::shared_ptr<Dataset>>(uint64_t version)>
+      open_version;
+  MediaIndexer* indexer = nullptr;
+  // Of the mounted version only; null: the tree scans.
+  ValueIndex* values = nullptr;
+  // Runs prefetching; null: .rowfs/prefetch refuses lines.
+  ThreadPool* prefetch_pool = nullptr;
+
+  // .rowfs: lines of Prometheus text to show before the tree's own, the options
+  // of the mount as JSON, the log.
+  std::function<std::string()> stats_text;
+  std::string config_json;
+  const Logger* log = nullptr;
+  // Shown as the time of every file: that of the version.
+  int64_t mtime_ns = 0;
+};
+
+}  // namespace rowfs
+#endif  // ROWFS_FS_TREE_TREE_OPTIONS_H_
