@@ -1,0 +1,27 @@
+// A folder of files as a table: one row a file, sorted by path.
+//
+// Columns: `file_name` (path below the folder), `label` where the folders are
+// classes, one blob column per kind of file that occurs (video, audio, image,
+// document, file), then the columns of metadata.jsonl or metadata.csv (Hugging
+// Face folder conventions). Hidden files and folders are left out.
+#ifndef ROWFS_STORAGE_FOLDER_FOLDER_SOURCE_H_
+#define ROWFS_STORAGE_FOLDER_FOLDER_SOURCE_H_
+
+#include <memory>
+#include <string_view>
+
+#include "storage/table/table_source.h"
+
+namespace rowfs {
+
+// The "folder" format: detects any directory, and a file whose extension names
+// a kind. Opening lists the tree and reads the metadata file, no media. It
+// knows no versions.
+TableFormat FolderFormat();
+
+// The kind of a file by its extension: "video", "audio", "image", "document" or
+// "file".
+std::string_view KindOfFile(std::string_view file_name);
+
+}  // namespace rowfs
+#endif  // ROWFS_STORAGE_FOLDER_FOLDER_SOURCE_H_
