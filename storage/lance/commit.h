@@ -40,10 +40,9 @@ struct CommitResult {
 // made here when empty. What operations need:
 //   Overwrite          schema, fragments without ids, initial_bases
 //   Append             fragments without ids
-//   Delete, Update     updated and new fragments, removed ids
-//   Rewrite            groups
-//   Merge              all fragments, schema
-//   ReserveFragments, UpdateConfig, Restore
+//   Delete             updated fragments, removed ids
+//   Rewrite            groups; new fragments without ids take the old ones'
+//   place
 // Other operations are kInvalidArgument. Fragments without ids get the next
 // ones, and stable row ids where the dataset has them and they bring none.
 //
@@ -59,22 +58,18 @@ Result<CommitResult> CommitTransaction(const Location& root,
                                        pb::Transaction transaction,
                                        const CommitOptions& options);
 
-// What `mine`, not yet committed, may do after `theirs` was.
-enum class Conflict : uint8_t {
-  kNone,          // go on, on top of it
-  kRetry,         // compute the operation again
-  kIncompatible,  // give up
-};
-Conflict FindConflict(const pb::Transaction& mine,
-                      const pb::Transaction& theirs);
+// What version `version`, or the one `manifest` (read with kAll) describes, was
+// made by. kNotFound when it does not say, kCorruption when that is damaged.
+// At most three requests.
+Result<pb::Transaction> ReadTransaction(const Location& root, uint64_t version);
+Result<pb::Transaction> ReadTransaction(const Location& root,
+                                        const Manifest& manifest);
+// Its name in _transactions.
+std::string TransactionFileName(const pb::Transaction& transaction);
 
-// The manifest that `transaction` makes of `base`; kNotFound when it names
-// fragments that are not there, kInvalidArgument for an operation that cannot
-// be applied. Pure; `now_ns` is the version's time.
-Result<pb::Manifest> ApplyTransaction(const pb::Manifest& base,
-                                      const pb::Transaction& transaction,
-                                      const CommitOptions& options,
-                                      int64_t now_ns);
+// How our versions name their writer.
+inline constexpr const char* kWriterLibrary = "rowfs";
+inline constexpr const char* kWriterVersion = "0.1.0";
 
 // A random v4 UUID, as text, and the stem of a new data file: 24 binary digits
 // that spread object-store prefixes, then 26 hex digits.

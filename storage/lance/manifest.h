@@ -76,6 +76,9 @@ Result<Manifest> DecodeManifest(ByteSpan bytes, std::string_view what);
 // offsets in the message are set. Deterministic.
 Bytes EncodeManifest(const Manifest& manifest);
 
+// A message as bytes, maps in key order: equal messages give equal bytes.
+Bytes SerializeMessage(const google::protobuf::MessageLite& message);
+
 // Whether this build understands a table with these flags. kUnsupported lists
 // the unknown bits; kCorruption when the two words disagree on a bit that must
 // be in both.
