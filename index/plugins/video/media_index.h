@@ -29,7 +29,7 @@ inline constexpr char kMagic[] = "RVI1";
 inline constexpr size_t kHeadSize = 256;
 // Caps on what an index may say; a real file is far below each.
 inline constexpr uint32_t kStreamsMax = 64;
-inline constexpr uint32_t kPacketsMax = 1u << 28;  // of one stream
+inline constexpr uint32_t kPacketsMax = 1u << 24;  // of all streams
 inline constexpr uint32_t kExtradataMax = 4096;    // versions in one stream
 inline constexpr uint32_t kExtradataBytesMax = 1u << 20;
 inline constexpr uint32_t kTagsMax = 256;

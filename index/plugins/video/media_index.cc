@@ -1,0 +1,59 @@
+#include "index/plugins/video/media_index.h"
+
+#include <algorithm>
+
+namespace rowfs::plugin {
+
+uint32_t MediaIndex::GopOfPacket(uint32_t ordinal) const {
+  const auto after = std::upper_bound(
+      gops.begin(), gops.end(), ordinal,
+      [](uint32_t o, const Gop& gop) { return o < gop.first_packet; });
+  return static_cast<uint32_t>(after - gops.begin()) - 1;
+}
+
+int MediaIndex::FirstStream(StreamKind kind) const {
+  for (size_t i = 0; i < streams.size(); ++i) {
+    if (streams[i].kind == kind) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+ExactTime MediaIndex::TimeOf(const Stream& stream, int64_t tick) const {
+  const ExactTime start =
+      ExactTime::FromTicks(head.start_tick, head.start_base);
+  // Parsing and ingest have made sure that the difference exists.
+  return ExactTime::FromTicks(tick, stream.time_base)
+      .Minus(start)
+      .value_or(ExactTime());
+}
+
+int64_t MediaIndex::FrameAt(const ExactTime& time) const {
+  if (shown.empty() || time >= EndTime()) return -1;
+  const auto after = std::upper_bound(
+      shown.begin(), shown.end(), time,
+      [this](const ExactTime& t, uint32_t ordinal) {
+        return t < TimeOf(video(), video().packets[ordinal].pts);
+      });
+  return (after - shown.begin()) - 1;
+}
+
+std::pair<uint32_t, uint32_t> MediaIndex::FramesIn(const ExactTime& from,
+                                                   const ExactTime& to) const {
+  if (shown.empty() || to <= from || from >= EndTime()) return {0, 0};
+  const auto not_before = [this](const ExactTime& limit) {
+    const auto at =
+        std::partition_point(shown.begin(), shown.end(), [&](uint32_t ordinal) {
+          return TimeOf(video(), video().packets[ordinal].pts) < limit;
+        });
+    return static_cast<uint32_t>(at - shown.begin());
+  };
+  const uint32_t last = not_before(to);
+  uint32_t first = not_before(from);
+  // The frame before is still shown at `from`, unless one starts right there.
+  const bool starts_there = first < shown.size() && FrameTime(first) == from;
+  if (first > 0 && !starts_there) --first;
+  return first < last ? std::pair(first, last)
+                      : std::pair<uint32_t, uint32_t>(0, 0);
+}
+
+}  // namespace rowfs::plugin
