@@ -137,6 +137,9 @@ class PluginRegistry {
   // The plugin that is surest about a file; null when none is sure at all.
   virtual Result<Plugin*> FindByContent(ByteSpan head,
                                         std::string_view file_name) = 0;
+  // Why plugins that lie beside the program are not used, one line each; for
+  // the log.
+  virtual std::vector<std::string> Problems() const { return {}; }
 };
 
 struct PluginOptions {
