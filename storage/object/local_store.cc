@@ -1,0 +1,209 @@
+#include "storage/object/local_store.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+
+#include "storage/base/hash.h"
+#include "storage/object/posix_file.h"
+
+namespace rowfs {
+namespace {
+
+// Writes go out in pieces of this size, however small the caller's are.
+constexpr size_t kWriteBufferBytes = 256 << 10;
+
+// A hidden name nobody else makes. It ends in ".tmp", so that a crash leaves
+// nothing a table format takes for one of its own files.
+Result<std::string> TemporaryName() {
+  std::array<std::byte, 12> random{};
+  if (::getrandom(random.data(), random.size(), 0) !=
+      static_cast<ssize_t>(random.size())) {
+    return ErrnoStatus(errno, "getrandom", "temporary name");
+  }
+  return ".rowfs-" + ToHex(random) + ".tmp";
+}
+
+class LocalWriter final : public ObjectWriter {
+ public:
+  LocalWriter(std::string path, std::string temporary, PosixFile file,
+              PutMode mode)
+      : path_(std::move(path)),
+        temporary_(std::move(temporary)),
+        file_(std::move(file)),
+        mode_(mode) {
+    buffer_.reserve(kWriteBufferBytes);
+  }
+  ~LocalWriter() override {
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  }
+
+  Status Write(ByteSpan bytes) override {
+    ROWFS_RETURN_IF_ERROR(status_);
+    if (buffer_.size() + bytes.size() > kWriteBufferBytes) Flush();
+    if (!status_.ok()) return status_;
+    if (bytes.size() >= kWriteBufferBytes) {
+      status_ = WriteAll(file_, path_, bytes);
+    } else {
+      AppendBytes(&buffer_, bytes);
+    }
+    return status_;
+  }
+
+  Status Finish() override {
+    ROWFS_RETURN_IF_ERROR(status_);
+    Flush();
+    if (status_.ok()) status_ = Publish();
+    if (!status_.ok()) return status_;
+    status_ = Status(Code::kInternal, path_ + ": written to after Finish");
+    return {};
+  }
+
+ private:
+  void Flush() {
+    status_ = WriteAll(file_, path_, buffer_);
+    buffer_.clear();
+  }
+
+  Status Publish() {
+    // The bytes before the name: after a crash the name has all its bytes.
+    if (::fsync(file_.fd()) != 0) return ErrnoStatus(errno, path_, "sync");
+    ROWFS_RETURN_IF_ERROR(mode_ == PutMode::kIfAbsent ? MoveIfAbsent()
+                                                      : Move());
+    temporary_.clear();
+    return SyncDirectory(ParentOf(path_));
+  }
+
+  Status Move() {
+    if (::rename(temporary_.c_str(), path_.c_str()) == 0) return {};
+    return ErrnoStatus(errno, path_, "rename");
+  }
+
+  Status MoveIfAbsent() {
+    // A rename that refuses to replace, where the file system has it: a link
+    // and unlink would change the ctime of a file others can already see.
+    if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(),
+                    RENAME_NOREPLACE) == 0) {
+      return {};
+    }
+    if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP) {
+      return ErrnoStatus(errno, path_, "create");
+    }
+    if (::link(temporary_.c_str(), path_.c_str()) != 0) {
+      return ErrnoStatus(errno, path_, "create");
+    }
+    ::unlink(temporary_.c_str());
+    return {};
+  }
+
+  const std::string path_;
+  std::string temporary_;  // empty once moved
+  const PosixFile file_;
+  const PutMode mode_;
+  Bytes buffer_;
+  Status status_;
+};
+
+// Entry `name` of the open directory; absent when it is neither a file nor a
+// directory, or gone meanwhile.
+std::optional<ListEntry> EntryAt(int directory_fd, const std::string& name) {
+  struct ::stat status {};
+  if (::fstatat(directory_fd, name.c_str(), &status, 0) != 0) {
+    return std::nullopt;
+  }
+  ListEntry entry;
+  entry.name = name;
+  entry.is_directory = S_ISDIR(status.st_mode);
+  if (!entry.is_directory) {
+    Result<ObjectMeta> meta = MetaOf(status, name);
+    if (!meta.ok()) return std::nullopt;
+    entry.meta = std::move(meta).value();
+  }
+  return entry;
+}
+
+}  // namespace
+
+Result<ObjectMeta> LocalStore::Stat(const std::string& path) {
+  ROWFS_RETURN_IF_ERROR(CheckPath(path));
+  struct ::stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    return ErrnoStatus(errno, path, "stat");
+  }
+  return MetaOf(status, path);
+}
+
+Status LocalStore::ReadAt(const ObjectRef& object, uint64_t offset,
+                          MutableByteSpan out) {
+  ObjectMeta meta;
+  ROWFS_ASSIGN_OR_RETURN(const PosixFile file, OpenRegular(object.path, &meta));
+  if (!object.etag.empty() && object.etag != meta.etag) {
+    return {Code::kChanged,
+            object.path + ": the file has changed since it was opened"};
+  }
+  return PReadAll(file, object.path, offset, out);
+}
+
+Result<ObjectStore::Tail> LocalStore::ReadTail(const std::string& path,
+                                               uint64_t wanted) {
+  Tail tail;
+  ROWFS_ASSIGN_OR_RETURN(const PosixFile file, OpenRegular(path, &tail.meta));
+  const uint64_t size = std::min(wanted, tail.meta.size);
+  tail.bytes.resize(size);
+  ROWFS_RETURN_IF_ERROR(
+      PReadAll(file, path, tail.meta.size - size, tail.bytes));
+  return tail;
+}
+
+Result<std::vector<ListEntry>> LocalStore::List(const std::string& directory) {
+  ROWFS_RETURN_IF_ERROR(CheckPath(directory));
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(directory.c_str()),
+                                                   ::closedir);
+  if (stream == nullptr) return ErrnoStatus(errno, directory, "list");
+  std::vector<ListEntry> entries;
+  for (;;) {
+    errno = 0;
+    const dirent* entry = ::readdir(stream.get());
+    if (entry == nullptr) break;
+    const std::string name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    if (auto found = EntryAt(::dirfd(stream.get()), name)) {
+      entries.push_back(std::move(*found));
+    }
+  }
+  if (errno != 0) return ErrnoStatus(errno, directory, "list");
+  std::sort(
+      entries.begin(), entries.end(),
+      [](const ListEntry& a, const ListEntry& b) { return a.name < b.name; });
+  return entries;
+}
+
+Result<std::unique_ptr<ObjectWriter>> LocalStore::Create(
+    const std::string& path, PutMode mode) {
+  ROWFS_RETURN_IF_ERROR(CheckPath(path));
+  const std::string directory = ParentOf(path);
+  ROWFS_RETURN_IF_ERROR(MakeDirectories(directory));
+  ROWFS_ASSIGN_OR_RETURN(const std::string name, TemporaryName());
+  const std::string temporary = directory + "/" + name;
+  PosixFile file(
+      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!file.is_open()) return ErrnoStatus(errno, path, "create");
+  return std::unique_ptr<ObjectWriter>(
+      std::make_unique<LocalWriter>(path, temporary, std::move(file), mode));
+}
+
+Status LocalStore::Remove(const std::string& path) {
+  ROWFS_RETURN_IF_ERROR(CheckPath(path));
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT && errno != ENOTDIR) {
+    return ErrnoStatus(errno, path, "remove");
+  }
+  return {};
+}
+
+}  // namespace rowfs
