@@ -108,6 +108,12 @@ void WriteStream(const Stream& s, ByteWriter* out) {
   out->Block(AsBytes(s.title));
   out->Varint(s.extradata.size());
   for (const Bytes& e : s.extradata) out->Block(e);
+  out->Varint(s.entries.size());
+  for (const CodecEntries& e : s.entries) {
+    out->Block(e.mp4);
+    out->U8(e.quicktime ? 1 : 0);
+    out->Block(e.matroska);
+  }
   if (IsPicture(s)) WritePicture(s, out);
   if (s.kind == StreamKind::kAudio) WriteSound(s, out);
   out->Signed(s.first_tick);
@@ -142,6 +148,16 @@ Stream ReadStream(ByteReader* in, uint32_t* packet_count) {
   for (uint32_t i = 0; i < extradata && in->ok(); ++i) {
     const ByteSpan e = in->Block(kExtradataBytesMax);
     s.extradata.emplace_back(e.begin(), e.end());
+  }
+  const uint32_t entries = in->Varint32(kExtradataMax);
+  for (uint32_t i = 0; i < entries && in->ok(); ++i) {
+    CodecEntries e;
+    const ByteSpan mp4 = in->Block(kCodecEntryBytesMax);
+    e.mp4.assign(mp4.begin(), mp4.end());
+    e.quicktime = in->U8() != 0;
+    const ByteSpan matroska = in->Block(kCodecEntryBytesMax);
+    e.matroska.assign(matroska.begin(), matroska.end());
+    s.entries.push_back(std::move(e));
   }
   if (IsPicture(s)) ReadPicture(in, &s);
   if (s.kind == StreamKind::kAudio) ReadSound(in, &s);

@@ -32,6 +32,7 @@ inline constexpr uint32_t kStreamsMax = 64;
 inline constexpr uint32_t kPacketsMax = 1u << 24;  // of all streams
 inline constexpr uint32_t kExtradataMax = 4096;    // versions in one stream
 inline constexpr uint32_t kExtradataBytesMax = 1u << 20;
+inline constexpr uint32_t kCodecEntryBytesMax = (1u << 20) + 4096;
 inline constexpr uint32_t kTagsMax = 256;
 inline constexpr uint32_t kTextMax = 4096;
 inline constexpr uint32_t kSideMax = 65'535;  // pixels
@@ -107,6 +108,20 @@ struct Colour {
   uint8_t chroma_location = 0;
 };
 
+// How synthesized files describe a codec; made by MakeCodecEntries at ingest.
+struct CodecEntries {
+  // One entry of an MP4 stsd, a complete box. Empty: MP4 does not carry this
+  // codec, or players do not expect it there.
+  Bytes mp4;
+  // The entry is QuickTime's; the file must say that it is one.
+  bool quicktime = false;
+  // Elements of a Matroska TrackEntry from TrackType on: codec, private data,
+  // delays, picture and sound properties; no number, language or name. Empty:
+  // Matroska does not carry it.
+  Bytes matroska;
+  bool operator==(const CodecEntries&) const = default;
+};
+
 struct Stream {
   StreamKind kind = StreamKind::kData;
   bool is_default = false;
@@ -121,6 +136,8 @@ struct Stream {
   std::string language;          // "" = unknown
   std::string title;             // "" = none
   std::vector<Bytes> extradata;  // as libavcodec takes it; may be empty
+  // One for each extradata, at least one; empty: in no synthesized file.
+  std::vector<CodecEntries> entries;
 
   // kVideo and kPicture. Coded size of the first frame before rotation.
   uint32_t width = 0;
