@@ -264,22 +264,39 @@ void Dataset::Remember(std::shared_ptr<const Row> row) {
   }
 }
 
+std::shared_ptr<const Row> Dataset::FindRecent(uint64_t row) {
+  const MutexLock lock(mu_);
+  const auto found = by_row_.find(row);
+  if (found == by_row_.end()) return nullptr;
+  recent_.splice(recent_.begin(), recent_, found->second);
+  return *found->second;
+}
+
 Result<std::shared_ptr<const Row>> Dataset::ReadRow(uint64_t row) {
-  {
-    const MutexLock lock(mu_);
-    const auto found = by_row_.find(row);
-    if (found != by_row_.end()) {
-      recent_.splice(recent_.begin(), recent_, found->second);
-      return *found->second;
-    }
+  ROWFS_ASSIGN_OR_RETURN(const auto rows, ReadRows(std::span(&row, 1)));
+  return rows[0];
+}
+
+Result<std::vector<std::shared_ptr<const Row>>> Dataset::ReadRows(
+    std::span<const uint64_t> rows) {
+  std::vector<std::shared_ptr<const Row>> result;
+  std::vector<uint64_t> missing;
+  for (const uint64_t row : rows) {
+    result.push_back(FindRecent(row));
+    if (!result.back()) missing.push_back(row);
   }
+  if (missing.empty()) return result;
   std::vector<size_t> all(columns_.size());
   for (size_t i = 0; i < all.size(); ++i) all[i] = i;
-  ROWFS_ASSIGN_OR_RETURN(std::vector<Row> rows,
-                         TakeRows(std::span(&row, 1), all, BlobDetail::kHead));
-  auto shared = std::make_shared<const Row>(std::move(rows[0]));
-  Remember(shared);
-  return shared;
+  ROWFS_ASSIGN_OR_RETURN(std::vector<Row> taken,
+                         TakeRows(missing, all, BlobDetail::kHead));
+  size_t next = 0;
+  for (std::shared_ptr<const Row>& row : result) {
+    if (row) continue;
+    row = std::make_shared<const Row>(std::move(taken[next++]));
+    Remember(row);
+  }
+  return result;
 }
 
 namespace {

@@ -90,6 +90,9 @@ class Dataset {
   // All columns of one row, blob cells with the head of their blob_info. From
   // memory when the row was read lately, else one Take. kOutOfRange.
   Result<std::shared_ptr<const Row>> ReadRow(uint64_t row) EXCLUDES(mu_);
+  // Several rows, in one Take for those that are not in memory. kOutOfRange.
+  Result<std::vector<std::shared_ptr<const Row>>> ReadRows(
+      std::span<const uint64_t> rows) EXCLUDES(mu_);
   // Whether ReadRow would answer from memory.
   bool HasRow(uint64_t row) const EXCLUDES(mu_);
 
@@ -111,6 +114,7 @@ class Dataset {
   Result<std::vector<Row>> TakeRows(std::span<const uint64_t> rows,
                                     std::span<const size_t> columns,
                                     BlobDetail detail);
+  std::shared_ptr<const Row> FindRecent(uint64_t row) EXCLUDES(mu_);
   void Remember(std::shared_ptr<const Row> row) EXCLUDES(mu_);
 
   const std::string source_;
