@@ -299,21 +299,31 @@ Result<std::vector<std::shared_ptr<const Row>>> Dataset::ReadRows(
   return result;
 }
 
+Result<std::shared_ptr<const Blob>> OpenBlobCell(const Dataset& dataset,
+                                                 const Array& array,
+                                                 uint64_t index) {
+  if (array.IsNull(index)) return std::shared_ptr<const Blob>();
+  if (array.type->id != TypeId::kBlob && !IsBinary(*array.type)) {
+    return Status(Code::kInvalidArgument,
+                  "column holds " + array.type->ToString() + ", not a blob");
+  }
+  BlobCell cell = CellOf(array, index);
+  BlobSource source;
+  if (cell.kind == BlobKind::kCell) {
+    source.bytes = cell.bytes;
+  } else {
+    ROWFS_ASSIGN_OR_RETURN(source, dataset.table().OpenBlob(cell));
+  }
+  return std::make_shared<const Blob>(std::move(cell), std::move(source));
+}
+
 namespace {
 
-// The blob in one cell; null when the cell is.
-Result<std::shared_ptr<const Blob>> OpenCell(TableSource& table, const Row& row,
+Result<std::shared_ptr<const Blob>> OpenCell(const Dataset& dataset,
+                                             const Row& row,
                                              const CellPath& path) {
   ROWFS_ASSIGN_OR_RETURN(const CellRef cell, FindCell(row, path));
-  if (cell.array->IsNull(cell.index)) return std::shared_ptr<const Blob>();
-  if (cell.array->type->id != TypeId::kBlob && !IsBinary(*cell.array->type)) {
-    return Status(
-        Code::kInvalidArgument,
-        "column holds " + cell.array->type->ToString() + ", not a blob");
-  }
-  BlobCell blob = CellOf(*cell.array, cell.index);
-  ROWFS_ASSIGN_OR_RETURN(BlobSource source, table.OpenBlob(blob));
-  return std::make_shared<const Blob>(std::move(blob), std::move(source));
+  return OpenBlobCell(dataset, *cell.array, cell.index);
 }
 
 }  // namespace
@@ -328,7 +338,7 @@ Result<std::shared_ptr<const Blob>> Dataset::OpenBlob(uint64_t row,
   // descriptor says there is more of it.
   if (detail == BlobDetail::kHead || HasRow(row)) {
     ROWFS_ASSIGN_OR_RETURN(const auto known, ReadRow(row));
-    ROWFS_ASSIGN_OR_RETURN(auto blob, OpenCell(*table_, *known, path));
+    ROWFS_ASSIGN_OR_RETURN(auto blob, OpenCell(*this, *known, path));
     const bool enough = detail != BlobDetail::kFull || !blob ||
                         !blob->cell().info || !blob->cell().info->head_only;
     if (enough) return blob;
@@ -336,7 +346,7 @@ Result<std::shared_ptr<const Blob>> Dataset::OpenBlob(uint64_t row,
   ROWFS_ASSIGN_OR_RETURN(
       const std::vector<Row> rows,
       TakeRows(std::span(&row, 1), std::span(&path.column, 1), detail));
-  return OpenCell(*table_, rows[0], path);
+  return OpenCell(*this, rows[0], path);
 }
 
 Result<std::vector<std::shared_ptr<const Blob>>> Dataset::OpenBlobs(
@@ -346,7 +356,7 @@ Result<std::vector<std::shared_ptr<const Blob>>> Dataset::OpenBlobs(
   std::vector<std::shared_ptr<const Blob>> blobs;
   for (const Row& row : taken) {
     ROWFS_ASSIGN_OR_RETURN(blobs.emplace_back(),
-                           OpenCell(*table_, row, {column, {}}));
+                           OpenCell(*this, row, {column, {}}));
   }
   return blobs;
 }

@@ -135,6 +135,12 @@ struct CellRef {
 };
 Result<CellRef> FindCell(const Row& row, const CellPath& path);
 
+// The blob in value `index` of a kBlob or binary array of `dataset`; null when
+// the value is. kInvalidArgument for other types. At most one metadata request.
+Result<std::shared_ptr<const Blob>> OpenBlobCell(const Dataset& dataset,
+                                                 const Array& array,
+                                                 uint64_t index);
+
 // "SOURCE@v12" -> {"SOURCE", "v12"}; an '@' before the last '/' is no version.
 std::pair<std::string, std::string> SplitVersion(std::string_view source);
 
