@@ -1,0 +1,215 @@
+#include "fs/cli/command.h"
+
+#include <algorithm>
+#include <charconv>
+#include <exception>
+
+#include "fs/cli/version.h"
+
+namespace rowfs {
+namespace {
+
+// Levenshtein distance; for "did you mean".
+size_t Distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal =
+          std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, change}));
+    }
+  }
+  return row[b.size()];
+}
+
+template <typename T>
+std::string Suggest(std::string_view word, std::span<const T> known) {
+  const T* best = nullptr;
+  size_t best_distance = 3;
+  for (const T& item : known) {
+    const size_t distance = Distance(word, item.name);
+    if (distance < best_distance) {
+      best = &item;
+      best_distance = distance;
+    }
+  }
+  return best == nullptr ? ""
+                         : "; did you mean " + std::string(best->name) + "?";
+}
+
+std::string OneLine(std::string_view text) {
+  std::string line(text);
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return line;
+}
+
+void PrintOverview(std::ostream& out) {
+  out << "Usage: rowfs COMMAND [OPTIONS] ...\n\n"
+         "Mounts a multimodal dataset as a directory tree: rows are "
+         "directories, blobs are\nfiles, video frames, clips and pages are "
+         "files made on demand.\n\nCommands:\n";
+  for (const Command& command : Commands()) {
+    std::string name(command.name);
+    name.resize(std::max<size_t>(name.size() + 1, 15), ' ');
+    out << "  " << name << command.summary << "\n";
+  }
+  out << "\n`rowfs COMMAND --help` explains one. Try:\n"
+         "  rowfs ingest videos/ --output videos.lance\n"
+         "  rowfs mount videos.lance /tmp/v && ls /tmp/v/rows/000000\n";
+}
+
+void PrintHelp(std::ostream& out, const Command& command) {
+  out << "Usage: rowfs " << command.name << " " << command.operands
+      << (command.flags.empty() ? "" : " [OPTIONS]") << "\n\n"
+      << command.summary << ".\n\n"
+      << command.details << "\n";
+  if (command.flags.empty()) return;
+  out << "\nOptions:\n";
+  for (const Flag& flag : command.flags) {
+    std::string name(flag.name);
+    if (!flag.metavar.empty()) name += " " + std::string(flag.metavar);
+    if (flag.repeatable) name += " ...";
+    if (name.size() < 26) {
+      name.resize(26, ' ');
+    } else {
+      name += "\n" + std::string(28, ' ');
+    }
+    out << "  " << name << flag.help << "\n";
+  }
+}
+
+int RunCommand(Env& env, const Command& command,
+               std::span<const std::string> words) {
+  if (std::any_of(words.begin(), words.end(), [](const std::string& word) {
+        return word == "--help" || word == "-h";
+      })) {
+    PrintHelp(env.out, command);
+    return kExitDone;
+  }
+  const std::string prefix = "rowfs " + std::string(command.name);
+  const Result<Args> args = ParseArgs(command.flags, words);
+  Status status = args.status();
+  if (status.ok()) {
+    const size_t count = args.value().operands.size();
+    if (count < command.operands_min || count > command.operands_max) {
+      status = Status(Code::kInvalidArgument,
+                      "takes " + std::string(command.operands));
+    }
+  }
+  if (!status.ok()) {
+    env.err << prefix << ": " << OneLine(status.message()) << "\nsee `"
+            << prefix << " --help`\n";
+    return kExitUsage;
+  }
+  return command.run(env, args.value());
+}
+
+}  // namespace
+
+std::string Args::Get(std::string_view flag) const {
+  const auto found = values_.find(flag);
+  return found == values_.end() ? "" : found->second.back();
+}
+
+std::vector<std::string> Args::GetAll(std::string_view flag) const {
+  const auto found = values_.find(flag);
+  return found == values_.end() ? std::vector<std::string>() : found->second;
+}
+
+Result<std::optional<uint64_t>> Args::GetUint(std::string_view flag) const {
+  if (!Has(flag)) return std::optional<uint64_t>();
+  const std::string text = Get(flag);
+  uint64_t value = 0;
+  const auto [ptr, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || ptr != text.data() + text.size()) {
+    return Status(
+        Code::kInvalidArgument,
+        std::string(flag) + " takes a whole number, not \"" + text + "\"");
+  }
+  return std::optional<uint64_t>(value);
+}
+
+Result<Args> ParseArgs(std::span<const Flag> flags,
+                       std::span<const std::string> words) {
+  Args args;
+  bool options_end = false;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (options_end || !word.starts_with('-') || word == "-") {
+      args.operands.push_back(word);
+      continue;
+    }
+    if (word == "--") {
+      options_end = true;
+      continue;
+    }
+    const size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    const auto flag =
+        std::find_if(flags.begin(), flags.end(),
+                     [&](const Flag& f) { return f.name == name; });
+    if (flag == flags.end()) {
+      return Status(Code::kInvalidArgument,
+                    "unknown option " + name + Suggest(name, flags));
+    }
+    std::string value;
+    if (flag->metavar.empty()) {
+      if (equals != word.npos) {
+        return Status(Code::kInvalidArgument, name + " takes no value");
+      }
+    } else if (equals != word.npos) {
+      value = word.substr(equals + 1);
+    } else if (i + 1 < words.size()) {
+      value = words[++i];
+    } else {
+      return Status(Code::kInvalidArgument,
+                    name + " takes a value: " + std::string(flag->metavar));
+    }
+    std::vector<std::string>& values = args.values_[name];
+    if (!flag->repeatable && !values.empty() && !flag->metavar.empty()) {
+      return Status(Code::kInvalidArgument, name + " is given twice");
+    }
+    values.push_back(std::move(value));
+  }
+  return args;
+}
+
+int Fail(Env& env, const Status& status) {
+  env.err << "rowfs: " << OneLine(status.message()) << "\n";
+  return kExitFailure;
+}
+
+int Dispatch(Env& env, std::span<const std::string> words) {
+  try {
+    std::span<const std::string> rest = words.subspan(1);
+    if (rest.empty() || rest[0] == "--help" || rest[0] == "-h" ||
+        rest[0] == "help") {
+      PrintOverview(rest.empty() ? env.err : env.out);
+      return rest.empty() ? kExitUsage : kExitDone;
+    }
+    if (rest[0] == "--version") {
+      env.out << VersionText();
+      return kExitDone;
+    }
+    const std::span<const Command> commands = Commands();
+    const auto command =
+        std::find_if(commands.begin(), commands.end(),
+                     [&](const Command& c) { return c.name == rest[0]; });
+    if (command == commands.end()) {
+      env.err << "rowfs: there is no command \"" << OneLine(rest[0]) << "\""
+              << Suggest(rest[0], commands) << "\nsee `rowfs --help`\n";
+      return kExitUsage;
+    }
+    return RunCommand(env, *command, rest.subspan(1));
+  } catch (const std::exception& e) {
+    env.err << "rowfs: internal error: " << OneLine(e.what()) << "\n";
+    return kExitInternal;
+  }
+}
+
+}  // namespace rowfs

@@ -1,0 +1,158 @@
+// The table of commands: options and help texts.
+#include "fs/cli/commands.h"
+
+#include "fs/cli/session.h"
+#include "fs/cli/tree_session.h"
+
+namespace rowfs {
+namespace {
+
+constexpr std::string_view kSourceText =
+    "SOURCE is a path or URL of a Lance dataset or a folder of files; @vN, "
+    "@TAG "
+    "or\n@BRANCH behind it picks a version.";
+
+constexpr Flag kMountFlags[] = {
+    {"--foreground", "", "stay in the foreground; Ctrl-C unmounts"},
+    kRowsFlag,
+    kFramesFlag,
+    kNameColumnFlag,
+    kViewFlag,
+    kExactStatFlag,
+    kAllowExternalFlag,
+    {"--allow-other", "", "let other users read the mount"},
+    {"--uid", "N", "owner of all files"},
+    {"--gid", "N", "group of all files"},
+    {"--umask", "OCTAL", "permissions to take away (022)"},
+    {"-o", "OPTION", "passed on to FUSE", true},
+    kCacheDirFlag,
+    kMemoryFlag,
+    kInProcessFlag,
+    kFormatFlag,
+};
+
+constexpr Flag kTreeFlags[] = {
+    kRowsFlag,   kFramesFlag,        kNameColumnFlag,
+    kViewFlag,   kAllowExternalFlag, kCacheDirFlag,
+    kMemoryFlag, kInProcessFlag,     kFormatFlag,
+};
+
+constexpr Flag kLsFlags[] = {
+    {"-l", "", "with kind and size; ~ marks an estimate"},
+    kRowsFlag,
+    kFramesFlag,
+    kNameColumnFlag,
+    kViewFlag,
+    kAllowExternalFlag,
+    kCacheDirFlag,
+    kMemoryFlag,
+    kInProcessFlag,
+    kFormatFlag,
+};
+
+constexpr Flag kIngestFlags[] = {
+    {"--output", "DATASET", "the dataset to write"},
+    {"--media", "COLUMN=PLUGIN[:CONFIG]",
+     "plugin (name, auto, none or PATH.so) for a blob column", true},
+    {"--layout", "descriptor|column",
+     "index in the blob descriptor, or in a column beside"},
+    {"--verify", "off|keys|full",
+     "decode what was stored and compare (keys: every GOP start)"},
+    {"--keep-container", "",
+     "also store what rebuilds the source files byte for byte"},
+    kJsonFlag,
+    kAllowExternalFlag,
+    kInProcessFlag,
+    kFormatFlag,
+};
+
+constexpr Flag kExtractFlags[] = {
+    {"--column", "C", "the blob column"},
+    {"--row", "N", "the row, 0-based"},
+    {"--frame", "K", "the frame by number, 0-based, in display order"},
+    {"--time", "T", "the frame shown at T: seconds or hh:mm:ss.mmm"},
+    {"--from", "A", "a window of time, A included ..."},
+    {"--to", "B", "... B not"},
+    {"--keyframes", "", "of a window, key frames only"},
+    {"--output", "PATH", "the file; for a window the folder"},
+    {"--format", "EXT", "jpg, png, webp, bmp, ppm or npy"},
+    {"--stats", "", "print requests, bytes, ranges and times as JSON"},
+    kAllowExternalFlag,
+    kCacheDirFlag,
+    kMemoryFlag,
+    kInProcessFlag,
+    kFormatFlag,
+};
+
+constexpr Flag kReadBlobFlags[] = {
+    {"--column", "C", "the blob column"},
+    {"--row", "N", "the row, 0-based"},
+    {"--offset", "O", "start at this byte (0)"},
+    {"--length", "L", "this many bytes (to the end)"},
+    {"--output", "FILE", "write here instead of standard output"},
+    kAllowExternalFlag,
+    kFormatFlag,
+};
+
+constexpr Flag kInfoFlags[] = {
+    kJsonFlag,
+    kAllowExternalFlag,
+    kInProcessFlag,
+    kFormatFlag,
+};
+
+constexpr Command kCommands[] = {
+    {"mount", "SOURCE MOUNTPOINT", "mount a dataset as a directory tree",
+     "Returns when the mount answers, or says why not. A missing mount point "
+     "is\n"
+     "made. Try:\n"
+     "  rowfs mount videos.lance /tmp/v\n"
+     "  ffplay /tmp/v/rows/000000/video.mp4\n"
+     "  rowfs umount /tmp/v",
+     kMountFlags, 2, 2, CmdMount},
+    {"umount",
+     "MOUNTPOINT",
+     "unmount, and wait for the daemon to end",
+     "Also cleans up a mount whose daemon died.",
+     {},
+     1,
+     1,
+     CmdUmount},
+    {"ingest", "INPUT...",
+     "write files or tables as a Lance dataset with views",
+     "INPUT is a folder (one row a file, metadata.jsonl or .csv as columns), a "
+     "file or\na table. Media are demuxed, never re-encoded; a file that "
+     "cannot "
+     "be stored\nsoundly keeps its bytes and is named at the end. Try:\n"
+     "  rowfs ingest videos/ --output videos.lance\n"
+     "  rowfs ingest videos/ --output v.lance --layout column",
+     kIngestFlags, 1, 10'000, CmdIngest},
+    {"append", "INPUT...", "add rows to a Lance dataset",
+     "The rows take the dataset's schema, layout and file version.",
+     kIngestFlags, 1, 10'000, CmdAppend},
+    {"extract-frame", "DATASET", "read frames of one video",
+     "Reads exactly the bytes from the key frame to the frame, in one "
+     "request.\n"
+     "Try:\n"
+     "  rowfs extract-frame v.lance --column video --row 0 --frame 25 "
+     "--output f.png\n"
+     "  rowfs extract-frame v.lance --column video --row 0 --from 1 --to 2 "
+     "\\\n      --format jpg --output frames/",
+     kExtractFlags, 1, 1, CmdExtractFrame},
+    {"read-blob", "DATASET", "read the stored bytes of one blob",
+     "A null cell, and a cell with blob_info (whose bytes are no file), are "
+     "errors.",
+     kReadBlobFlags, 1, 1, CmdReadBlob},
+    {"info", "SOURCE", "say what a dataset is and holds", kSourceText,
+     kInfoFlags, 1, 1, CmdInfo},
+    {"ls", "SOURCE [PATH]", "list the tree without mounting", kSourceText,
+     kLsFlags, 1, 2, CmdLs},
+    {"cat", "SOURCE PATH", "print a file of the tree without mounting",
+     kSourceText, kTreeFlags, 2, 2, CmdCat},
+};
+
+}  // namespace
+
+std::span<const Command> Commands() { return kCommands; }
+
+}  // namespace rowfs

@@ -1,0 +1,22 @@
+// A local output file that appears whole or not at all.
+//
+// One thread.
+#ifndef ROWFS_FS_CLI_OUTPUT_FILE_H_
+#define ROWFS_FS_CLI_OUTPUT_FILE_H_
+
+#include <functional>
+#include <string>
+
+#include "storage/base/bytes.h"
+#include "storage/object/open_store.h"
+
+namespace rowfs {
+
+// Let `fill` write the file at `path` (local or any store that writes); on an
+// error of either nothing is left behind and what was there stays.
+Status WriteOutput(
+    StoreRegistry& stores, const std::string& path,
+    const std::function<Status(const std::function<Status(ByteSpan)>&)>& fill);
+
+}  // namespace rowfs
+#endif  // ROWFS_FS_CLI_OUTPUT_FILE_H_

@@ -1,0 +1,132 @@
+#include "fs/cli/tree_session.h"
+
+#include <fstream>
+
+#include "fs/tree/selection.h"
+
+namespace rowfs {
+namespace {
+
+constexpr size_t kAheadThreads = 2;
+constexpr size_t kPrefetchThreads = 4;
+constexpr uint64_t kViewFileBytesMax = 1 << 30;
+
+Result<TreeOptions::Rows> ParseRows(const std::string& text) {
+  if (text.empty() || text == "auto") return TreeOptions::Rows::kAuto;
+  if (text == "flat") return TreeOptions::Rows::kFlat;
+  if (text == "sharded") return TreeOptions::Rows::kSharded;
+  return Status(Code::kInvalidArgument,
+                "--rows is flat, sharded or auto, not \"" + text + "\"");
+}
+
+// "NAME=FILE", FILE holding a row number a line.
+Result<std::pair<std::string, std::vector<uint64_t>>> ReadView(
+    StoreRegistry& stores, const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == text.npos || equals == 0) {
+    return Status(Code::kInvalidArgument,
+                  "--view takes NAME=FILE, not \"" + text + "\"");
+  }
+  const std::string path = text.substr(equals + 1);
+  ROWFS_ASSIGN_OR_RETURN(const Location location, stores.Resolve(path));
+  ROWFS_ASSIGN_OR_RETURN(const Bytes bytes,
+                         ReadWhole(location, kViewFileBytesMax));
+  std::vector<uint64_t> rows;
+  std::string_view rest = AsText(bytes);
+  for (size_t line = 1; !rest.empty(); ++line) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    std::string word(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    while (!word.empty() && (word.back() == ' ' || word.back() == '\r')) {
+      word.pop_back();
+    }
+    if (word.empty()) continue;
+    if (word.find_first_not_of("0123456789") != word.npos || word.size() > 18) {
+      return Status(Code::kInvalidArgument, path + " line " +
+                                                std::to_string(line) + ": \"" +
+                                                word + "\" is no row number");
+    }
+    rows.push_back(std::stoull(word));
+  }
+  return std::pair(text.substr(0, equals), std::move(rows));
+}
+
+Json MountConfig(const Args& args) {
+  Json config = Json::Object();
+  for (const std::string_view flag : {"--rows", "--frames", "--name-column",
+                                      "--format", "--memory", "--exact-stat"}) {
+    if (args.Has(flag))
+      config.Add(flag.substr(2), Json::String(args.Get(flag)));
+  }
+  config.Add("in-process", Json::Bool(args.Has("--in-process")));
+  return config;
+}
+
+}  // namespace
+
+std::string TreeSession::StatsText() {
+  std::string text =
+      "# TYPE rowfs_store_requests_total counter\n"
+      "# TYPE rowfs_store_bytes_total counter\n";
+  ReadStats& stats = session_->stats();
+  const std::string source = dataset_->source();
+  const size_t colon = source.find("://");
+  const std::string store =
+      colon == source.npos ? "file" : source.substr(0, colon);
+  for (const auto& [kind, counter] : {std::pair("data", &stats.data),
+                                      std::pair("metadata", &stats.metadata)}) {
+    const std::string labels =
+        "{store=\"" + store + "\",kind=\"" + kind + "\"} ";
+    text += "rowfs_store_requests_total" + labels +
+            std::to_string(counter->requests) + "\n";
+    text += "rowfs_store_bytes_total" + labels +
+            std::to_string(counter->bytes) + "\n";
+  }
+  text += "rowfs_cache_hits_total " + std::to_string(stats.cache_hits) + "\n";
+  text +=
+      "rowfs_cache_misses_total " + std::to_string(stats.cache_misses) + "\n";
+  text +=
+      "rowfs_memory_bytes " + std::to_string(renderer_->cached_bytes()) + "\n";
+  return text;
+}
+
+Result<std::unique_ptr<TreeSession>> TreeSession::Open(const Args& args,
+                                                       const Logger* log) {
+  auto self = std::unique_ptr<TreeSession>(new TreeSession());
+  ROWFS_ASSIGN_OR_RETURN(self->session_, Session::Make(args));
+  Session& session = *self->session_;
+  TreeOptions options;
+  ROWFS_ASSIGN_OR_RETURN(options.rows, ParseRows(args.Get("--rows")));
+  options.name_column = args.Get("--name-column");
+  if (args.Has("--frames")) {
+    options.plugin_config = "frames=" + args.Get("--frames");
+  }
+  for (const std::string& view : args.GetAll("--view")) {
+    ROWFS_ASSIGN_OR_RETURN(options.views.emplace_back(),
+                           ReadView(session.stores(), view));
+  }
+  options.exact_stat = args.Get("--exact-stat") == "render";
+  options.log = log;
+  options.config_json = WriteJson(MountConfig(args));
+
+  ROWFS_ASSIGN_OR_RETURN(self->dataset_, session.OpenDataset(args.operands[0]));
+  ROWFS_ASSIGN_OR_RETURN(PluginRegistry * plugins, session.Plugins());
+  const std::string base = SplitVersion(self->dataset_->source()).first;
+  options.open_version = [&session, base](uint64_t version) {
+    return session.OpenDataset(base + "@v" + std::to_string(version));
+  };
+  self->ahead_pool_ = std::make_unique<ThreadPool>(kAheadThreads, 8);
+  self->prefetch_pool_ = std::make_unique<ThreadPool>(kPrefetchThreads, 10'000);
+  options.prefetch_pool = self->prefetch_pool_.get();
+  RenderLimits limits;
+  limits.cache_bytes_max = session.memory_bytes() / 4;
+  self->renderer_ =
+      std::make_unique<Renderer>(limits, self->ahead_pool_.get(), nullptr);
+  options.stats_text = [raw = self.get()] { return raw->StatsText(); };
+  ROWFS_ASSIGN_OR_RETURN(self->tree_,
+                         Tree::Make(self->dataset_, *plugins, *self->renderer_,
+                                    std::move(options)));
+  return self;
+}
+
+}  // namespace rowfs
