@@ -3,6 +3,7 @@
 #include "fs/cli/output_file.h"
 #include "fs/cli/session.h"
 #include "index/view/extract_frame.h"
+#include "storage/base/clock.h"
 
 namespace rowfs {
 namespace {

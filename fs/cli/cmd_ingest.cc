@@ -5,6 +5,7 @@
 #include "fs/cli/progress.h"
 #include "fs/cli/session.h"
 #include "index/ingest/ingest.h"
+#include "storage/base/clock.h"
 
 namespace rowfs {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <fstream>
 
-#include "fs/tree/selection.h"
 
 namespace rowfs {
 namespace {
