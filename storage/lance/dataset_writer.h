@@ -1,5 +1,6 @@
 // Writes Lance datasets: data files, blob sidecars, and the manifest that makes
-// them one version (facts: commit protocol). Creates a dataset or appends to one.
+// them one version (facts: commit protocol). Creates a dataset or appends to
+// one.
 //
 // One thread. Sticky: after the first failure every call returns it.
 #ifndef ROWFS_STORAGE_LANCE_DATASET_WRITER_H_

@@ -1,5 +1,6 @@
-// One Lance data file (format 2.0 to 2.3): footer, column metadata, and the values
-// of its columns. Knows pages and encodings, nothing of fragments or versions.
+// One Lance data file (format 2.0 to 2.3): footer, column metadata, and the
+// values of its columns. Knows pages and encodings, nothing of fragments or
+// versions.
 //
 // Thread-safe after Open. What is learned of a page on first touch (chunk
 // tables, repetition index, dictionary) is kept for the pages asked for, within
@@ -27,10 +28,10 @@ struct LanceFileVersion {
 
 class LanceFileReader {
  public:
-  // Read the footer and the column metadata: at most 2 requests, 1 when they lie
-  // in the last 64 KiB. kUnsupported names legacy v1 files and unknown versions;
-  // kCorruption names what is wrong and where. `path` is how blob cells name
-  // this file: "data/x.lance".
+  // Read the footer and the column metadata: at most 2 requests, 1 when they
+  // lie in the last 64 KiB. kUnsupported names legacy v1 files and unknown
+  // versions; kCorruption names what is wrong and where. `path` is how blob
+  // cells name this file: "data/x.lance".
   static Result<std::shared_ptr<const LanceFileReader>> Open(
       std::shared_ptr<const ObjectReader> reader, std::string path);
   virtual ~LanceFileReader() = default;
@@ -38,14 +39,15 @@ class LanceFileReader {
   virtual uint64_t row_count() const = 0;
   virtual LanceFileVersion version() const = 0;
   virtual size_t column_count() const = 0;
-  // The footer's schema: physical, a hint (blob v2 differs from the manifest's).
+  // The footer's schema: physical, a hint (blob v2 differs from the
+  // manifest's).
   virtual const LanceSchema& schema() const = 0;
   virtual const std::shared_ptr<const ObjectReader>& object() const = 0;
 
-  // The values of `field` at `rows` (any order, repeats allowed). `columns` maps
-  // field ids to column indices of this file (DataFile.fields/column_indices).
-  // Blob columns: BlobCell::object is `path` for inline blobs and the sidecar's
-  // path for packed and dedicated ones.
+  // The values of `field` at `rows` (any order, repeats allowed). `columns`
+  // maps field ids to column indices of this file
+  // (DataFile.fields/column_indices). Blob columns: BlobCell::object is `path`
+  // for inline blobs and the sidecar's path for packed and dedicated ones.
   // Costs for each page touched, tables at hand: 1 read a fixed-width value, at
   // most 2 otherwise. kCorruption for bytes that contradict themselves.
   virtual Result<Array> Take(const LanceField& field,
@@ -53,8 +55,8 @@ class LanceFileReader {
                              std::span<const uint64_t> rows,
                              BlobDetail detail) const = 0;
 
-  // The values of rows [begin, end): each page's buffers are read once, whole or
-  // in part.
+  // The values of rows [begin, end): each page's buffers are read once, whole
+  // or in part.
   virtual Result<Array> Read(const LanceField& field,
                              const std::map<int32_t, uint32_t>& columns,
                              uint64_t begin, uint64_t end,

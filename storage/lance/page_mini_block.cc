@@ -1,0 +1,533 @@
+// Mini-block pages: small values in chunks of a few KiB. A chunk is what is
+// read and decoded at a time; chunk words say how long each is and how many
+// values it holds, the repetition index how many rows.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "storage/lance/encoding.h"
+#include "storage/lance/page.h"
+
+namespace rowfs {
+namespace {
+
+using lance::pb::MiniBlockLayout;
+
+constexpr uint64_t kAlignment = 8;
+constexpr uint64_t kChunkValuesMax = 1u << 16;
+constexpr uint64_t kValueBuffersMax = 64;
+// Below this, tables and chunks of a page come in one request.
+constexpr uint64_t kSmallPageBytes = 64 << 10;
+
+Status Corrupt(std::string message) {
+  return {Code::kCorruption, std::move(message)};
+}
+
+uint64_t Padded(uint64_t size) {
+  return (size + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+struct MiniBlockState final : PageState {
+  Layers layers = Layers::Leaf(false);
+  std::unique_ptr<const BlockDecoder> rep;
+  std::unique_ptr<const BlockDecoder> def;
+  std::unique_ptr<const ChunkDecoder> values;
+  uint64_t value_buffers = 0;
+  bool large = false;  // 32-bit chunk words and sizes
+  // Of chunk i, and one past the last: where it starts in the chunk buffer, the
+  // values before it, and (with repetition) the rows that end before it.
+  std::vector<uint64_t> byte_begin;
+  std::vector<uint64_t> item_begin;
+  std::vector<uint64_t> rows_done;
+  std::vector<bool> continues;  // chunk i starts inside a row
+  bool has_dictionary = false;
+  ValueBlock dictionary;
+
+  uint64_t chunk_count() const { return byte_begin.size() - 1; }
+  bool has_rows() const { return layers.rep_max() > 0; }
+  // The first row that starts in chunk i.
+  uint64_t first_row(uint64_t i) const {
+    return rows_done[i] + (continues[i] ? 1 : 0);
+  }
+  uint64_t memory_bytes() const override {
+    return sizeof(*this) + dictionary.data.size() +
+           8 * (byte_begin.size() + item_begin.size() + rows_done.size() +
+                dictionary.offsets.size());
+  }
+};
+
+// Which of the page's buffers is what; absent ones have no index.
+struct BufferPlan {
+  size_t dictionary = 0;
+  size_t row_index = 0;
+
+  static Result<BufferPlan> Make(const MiniBlockLayout& layout,
+                                 const PageMetadata& page) {
+    BufferPlan plan;
+    size_t next = 2;
+    if (layout.has_dictionary()) plan.dictionary = next++;
+    if (layout.repetition_index_depth() > 0) plan.row_index = next++;
+    if (page.buffers.size() < next) {
+      return Corrupt(std::to_string(page.buffers.size()) +
+                     " buffers in a mini-block page that needs " +
+                     std::to_string(next));
+    }
+    return plan;
+  }
+};
+
+// Makes a state from the layout and the table buffers.
+class StateBuilder {
+ public:
+  StateBuilder(const MiniBlockLayout& layout, const PageContext& context)
+      : layout_(layout), context_(context) {}
+
+  Result<std::shared_ptr<const MiniBlockState>> Build(ByteSpan words,
+                                                      ByteSpan dictionary,
+                                                      ByteSpan row_index) {
+    ROWFS_RETURN_IF_ERROR(MakeDecoders());
+    ROWFS_RETURN_IF_ERROR(ReadWords(words));
+    if (state_->has_rows()) ROWFS_RETURN_IF_ERROR(ReadRowIndex(row_index));
+    if (layout_.has_dictionary()) {
+      ROWFS_RETURN_IF_ERROR(ReadDictionary(dictionary));
+    }
+    return std::shared_ptr<const MiniBlockState>(std::move(state_));
+  }
+
+ private:
+  Status MakeDecoders() {
+    ROWFS_ASSIGN_OR_RETURN(state_->layers, Layers::Make(layout_.layers()));
+    ROWFS_RETURN_IF_ERROR(state_->layers.CheckPath(*context_.path));
+    if (layout_.has_rep_compression()) {
+      ROWFS_ASSIGN_OR_RETURN(state_->rep,
+                             BlockDecoder::Make(layout_.rep_compression()));
+    }
+    if (layout_.has_def_compression()) {
+      ROWFS_ASSIGN_OR_RETURN(state_->def,
+                             BlockDecoder::Make(layout_.def_compression()));
+    }
+    ROWFS_ASSIGN_OR_RETURN(state_->values,
+                           ChunkDecoder::Make(layout_.value_compression()));
+    if (state_->has_rows() &&
+        (state_->rep == nullptr || layout_.repetition_index_depth() == 0)) {
+      return Corrupt("a page of lists without repetition");
+    }
+    state_->value_buffers = layout_.num_buffers();
+    if (state_->value_buffers > kValueBuffersMax ||
+        state_->values->buffer_count() != state_->value_buffers) {
+      return Corrupt(std::to_string(layout_.num_buffers()) +
+                     " value buffers a chunk, encoded as " +
+                     std::string(EncodingName(layout_.value_compression())));
+    }
+    state_->large = layout_.has_large_chunk();
+    // Files written before 2.2 was final have short words there.
+    if (state_->large != (context_.version > LanceFileVersion{2, 1})) {
+      return {Code::kUnsupported,
+              "chunk words of the wrong width for the file's version (a "
+              "pre-release wrote it)"};
+    }
+    return {};
+  }
+
+  Status ReadWords(ByteSpan words) {
+    const size_t width = state_->large ? 4 : 2;
+    const uint64_t count = words.size() / width;
+    const uint64_t chunk_bytes = context_.page->buffers[1].size();
+    if (words.size() % width != 0) return Corrupt("half a chunk word");
+    uint64_t bytes = 0;
+    uint64_t items = 0;
+    for (uint64_t i = 0; i < count; ++i) {
+      const uint64_t word = LoadUint(words.subspan(i * width), width);
+      const uint64_t log = word & 0xf;
+      state_->byte_begin.push_back(bytes);
+      state_->item_begin.push_back(items);
+      bytes += ((word >> 4) + 1) * kAlignment;
+      // The last chunk holds what is left and may not say how many.
+      const bool last = i + 1 == count;
+      const uint64_t left = layout_.num_items() - items;
+      if (last && log != 0 && (uint64_t{1} << log) != left) {
+        return Corrupt("the last chunk's count is not what is left");
+      }
+      const uint64_t here = last ? left : uint64_t{1} << log;
+      if (bytes > chunk_bytes || here > left || here > kChunkValuesMax) {
+        return Corrupt("chunk " + std::to_string(i) + " of " +
+                       std::to_string(here) + " values reaches past the page");
+      }
+      items += here;
+    }
+    if (items != layout_.num_items()) {
+      return Corrupt("chunks of " + std::to_string(items) + " values, " +
+                     std::to_string(layout_.num_items()) + " declared");
+    }
+    state_->byte_begin.push_back(bytes);
+    state_->item_begin.push_back(items);
+    if (!state_->has_rows() && items != context_.page->row_count) {
+      return Corrupt(std::to_string(items) + " values for " +
+                     std::to_string(context_.page->row_count) + " rows");
+    }
+    return {};
+  }
+
+  Status ReadRowIndex(ByteSpan index) {
+    const uint64_t stride =
+        (uint64_t{layout_.repetition_index_depth()} + 1) * 8;
+    const uint64_t count = state_->chunk_count();
+    if (index.size() / stride < count) {
+      return Corrupt("the repetition index is cut short");
+    }
+    uint64_t rows = 0;
+    bool continues = false;
+    for (uint64_t i = 0; i < count; ++i) {
+      state_->rows_done.push_back(rows);
+      state_->continues.push_back(continues);
+      const auto next = CheckedAdd(rows, LoadU64(index.subspan(i * stride)));
+      if (!next || *next > context_.page->row_count) {
+        return Corrupt("the repetition index counts too many rows");
+      }
+      rows = *next;
+      continues = LoadU64(index.subspan((i + 1) * stride - 8)) != 0;
+    }
+    state_->rows_done.push_back(rows);
+    state_->continues.push_back(continues);
+    if (rows != context_.page->row_count || continues) {
+      return Corrupt("the repetition index counts " + std::to_string(rows) +
+                     " rows of " + std::to_string(context_.page->row_count));
+    }
+    return {};
+  }
+
+  Status ReadDictionary(ByteSpan bytes) {
+    ROWFS_ASSIGN_OR_RETURN(const auto decoder,
+                           BlockDecoder::Make(layout_.dictionary()));
+    state_->has_dictionary = true;
+    state_->dictionary = decoder->NewBlock();
+    const Status status = decoder->Decode(bytes, layout_.num_dictionary_items(),
+                                          &state_->dictionary);
+    return status.With("dictionary");
+  }
+
+  const MiniBlockLayout& layout_;
+  const PageContext& context_;
+  std::shared_ptr<MiniBlockState> state_ = std::make_shared<MiniBlockState>();
+};
+
+// Adjacent chunks and the rows wanted of them.
+struct ChunkRun {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  RowRanges rows;
+  ByteSpan bytes;  // from the start of chunk `begin`
+};
+
+class MiniBlockRead final : public PageRead {
+ public:
+  MiniBlockRead(const PageContext& context, const MiniBlockLayout& layout,
+                const BufferPlan& plan, RowRanges rows)
+      : context_(context), plan_(plan), rows_(std::move(rows)) {
+    state_ = std::dynamic_pointer_cast<const MiniBlockState>(
+        context.cache->Find(context.key));
+    if (state_ == nullptr) layout_ = layout;
+  }
+
+  Result<std::vector<ByteRange>> Next(std::vector<Bytes> got) override {
+    got_.insert(got_.end(), std::make_move_iterator(got.begin()),
+                std::make_move_iterator(got.end()));
+    if (stage_ == Stage::kStart) {
+      stage_ = Stage::kTables;
+      if (state_ == nullptr) return WantTables();
+    }
+    if (stage_ == Stage::kTables) {
+      stage_ = Stage::kChunks;
+      if (state_ == nullptr) ROWFS_RETURN_IF_ERROR(TakeTables());
+      ROWFS_RETURN_IF_ERROR(PlanRuns());
+      if (!whole_) return WantChunks();
+    }
+    TakeChunks();
+    return std::vector<ByteRange>();
+  }
+
+  Result<Array> Finish() override {
+    std::vector<Array> parts;
+    for (const ChunkRun& run : runs_) {
+      ROWFS_ASSIGN_OR_RETURN(Array part, DecodeRun(run));
+      parts.push_back(std::move(part));
+    }
+    if (parts.size() == 1) return std::move(parts[0]);
+    return ConcatArrays(parts);
+  }
+
+ private:
+  enum class Stage { kStart, kTables, kChunks };
+
+  const PageMetadata& page() const { return *context_.page; }
+
+  std::vector<ByteRange> WantTables() {
+    std::vector<ByteRange> wanted = {page().buffers[0]};
+    if (plan_.dictionary != 0) {
+      wanted.push_back(page().buffers[plan_.dictionary]);
+    }
+    if (plan_.row_index != 0) wanted.push_back(page().buffers[plan_.row_index]);
+    whole_ = page().buffers[1].size() <= kSmallPageBytes ||
+             CountRows(rows_) == page().row_count;
+    if (whole_) wanted.push_back(page().buffers[1]);
+    return wanted;
+  }
+
+  Status TakeTables() {
+    size_t next = 0;
+    const ByteSpan words = got_[next++];
+    const ByteSpan dictionary =
+        plan_.dictionary == 0 ? ByteSpan() : ByteSpan(got_[next++]);
+    const ByteSpan row_index =
+        plan_.row_index == 0 ? ByteSpan() : ByteSpan(got_[next++]);
+    ROWFS_ASSIGN_OR_RETURN(
+        state_,
+        StateBuilder(layout_, context_).Build(words, dictionary, row_index));
+    context_.cache->Put(context_.key, state_);
+    if (!whole_) got_.clear();
+    return {};
+  }
+
+  // Which chunks hold the rows, those that touch or overlap together.
+  Status PlanRuns() {
+    for (const RowRange& range : rows_) {
+      const std::vector<uint64_t>& starts =
+          state_->has_rows() ? state_->rows_done : state_->item_begin;
+      uint64_t first = 0;
+      if (state_->has_rows()) {
+        // The last chunk in which a row up to `begin` starts.
+        uint64_t low = 0;
+        uint64_t high = state_->chunk_count();
+        while (high - low > 1) {
+          const uint64_t middle = (low + high) / 2;
+          (state_->first_row(middle) <= range.begin ? low : high) = middle;
+        }
+        first = low;
+      } else {
+        first = static_cast<uint64_t>(
+            std::upper_bound(starts.begin(), starts.end(), range.begin) -
+            starts.begin() - 1);
+      }
+      // The first chunk at whose end `end` rows are complete.
+      const auto end = static_cast<uint64_t>(
+          std::lower_bound(starts.begin(), starts.end(), range.end) -
+          starts.begin());
+      if (first >= end || end > state_->chunk_count()) {
+        return Corrupt("rows that no chunk holds");
+      }
+      if (!runs_.empty() && first <= runs_.back().end) {
+        runs_.back().end = std::max(runs_.back().end, end);
+        runs_.back().rows.push_back(range);
+      } else {
+        runs_.push_back({first, end, {range}, {}});
+      }
+    }
+    return {};
+  }
+
+  std::vector<ByteRange> WantChunks() const {
+    std::vector<ByteRange> wanted;
+    const uint64_t base = page().buffers[1].begin;
+    for (const ChunkRun& run : runs_) {
+      wanted.push_back({base + state_->byte_begin[run.begin],
+                        base + state_->byte_begin[run.end]});
+    }
+    return wanted;
+  }
+
+  void TakeChunks() {
+    for (size_t i = 0; i < runs_.size(); ++i) {
+      ChunkRun& run = runs_[i];
+      const uint64_t begin = state_->byte_begin[run.begin];
+      const uint64_t size = state_->byte_begin[run.end] - begin;
+      run.bytes = whole_ ? ByteSpan(got_.back()).subspan(begin, size)
+                         : ByteSpan(got_[i]);
+    }
+  }
+
+  Result<Array> DecodeRun(const ChunkRun& run) const {
+    Levels levels;
+    ValueBlock values = state_->values->NewBlock();
+    const uint64_t base = state_->byte_begin[run.begin];
+    for (uint64_t i = run.begin; i < run.end; ++i) {
+      const ByteSpan chunk =
+          run.bytes.subspan(state_->byte_begin[i] - base,
+                            state_->byte_begin[i + 1] - state_->byte_begin[i]);
+      const Status status = DecodeChunk(i, chunk, &levels, &values);
+      if (!status.ok()) return status.With("chunk " + std::to_string(i));
+    }
+    if (state_->has_dictionary) {
+      ROWFS_ASSIGN_OR_RETURN(values, LookUp(values));
+    }
+    ROWFS_ASSIGN_OR_RETURN(
+        Array array, ToArray(std::move(values), context_.path->types.back()));
+    // Entries and values of the rows from the first wanted to the last.
+    const uint64_t first = run.rows.front().begin;
+    const uint64_t last = run.rows.back().end;
+    uint64_t begin =
+        first - (state_->has_rows() ? 0 : state_->item_begin[run.begin]);
+    uint64_t end = begin + (last - first);
+    if (state_->has_rows()) {
+      ROWFS_ASSIGN_OR_RETURN(
+          const RowRange entries,
+          FindRows(levels, first - state_->first_row(run.begin), last - first));
+      begin = entries.begin;
+      end = entries.end;
+    }
+    const uint64_t skip = levels.CountVisible(state_->layers, 0, begin);
+    const uint64_t take = levels.CountVisible(state_->layers, begin, end);
+    if (skip > array.length || take > array.length - skip) {
+      return Corrupt("more slots than values");
+    }
+    if (take != array.length) array = SliceArray(array, skip, take);
+    levels.Trim(begin, end);
+    ROWFS_ASSIGN_OR_RETURN(Array rows, Unravel(*context_.path, state_->layers,
+                                               levels, std::move(array)));
+    if (rows.length * RowWidth() != last - first) {
+      return Corrupt(std::to_string(rows.length) + " rows where " +
+                     std::to_string(last - first) + " were expected");
+    }
+    return SelectRows(std::move(rows), first / RowWidth(), Scaled(run.rows));
+  }
+
+  // Level entries that make one row of the chain.
+  uint64_t RowWidth() const { return context_.path->entries_per_row(); }
+  RowRanges Scaled(RowRanges rows) const {
+    for (RowRange& range : rows) {
+      range.begin /= RowWidth();
+      range.end /= RowWidth();
+    }
+    return rows;
+  }
+
+  // Entries of `count` rows behind the first `skip` that start in `levels`.
+  Result<RowRange> FindRows(const Levels& levels, uint64_t skip,
+                            uint64_t count) const {
+    const uint16_t rep_max = state_->layers.rep_max();
+    RowRange entries{levels.count, levels.count};
+    uint64_t started = 0;
+    for (uint64_t i = 0; i < levels.count; ++i) {
+      if (levels.rep[i] < rep_max) continue;
+      if (started == skip) entries.begin = i;
+      if (started == skip + count) {
+        entries.end = i;
+        break;
+      }
+      ++started;
+    }
+    if (started < skip + count) {
+      return Corrupt("chunks hold fewer rows than the repetition index says");
+    }
+    return entries;
+  }
+
+  Result<ValueBlock> LookUp(const ValueBlock& indices) const {
+    if (indices.shape != ValueBlock::Shape::kFixed || indices.bits % 8 != 0 ||
+        indices.bits > 64) {
+      return Corrupt("dictionary indices that are no integers");
+    }
+    // Slots under a null may point anywhere; so may all of them when the
+    // dictionary is empty.
+    ValueBlock values = EmptyLike(state_->dictionary);
+    if (state_->dictionary.count == 0) {
+      AppendBlank(indices.count, &values);
+      return values;
+    }
+    ROWFS_RETURN_IF_ERROR(
+        GatherValues(state_->dictionary, ToIntegers(indices), &values));
+    return values;
+  }
+
+  static ValueBlock EmptyLike(const ValueBlock& block) {
+    ValueBlock empty{.shape = block.shape,
+                     .bits = block.bits,
+                     .dimension = block.dimension,
+                     .has_item_validity = block.has_item_validity};
+    if (block.shape == ValueBlock::Shape::kVariable) empty.offsets = {0};
+    for (const ValueBlock& child : block.children) {
+      empty.children.push_back(EmptyLike(child));
+    }
+    return empty;
+  }
+
+  Status DecodeChunk(uint64_t i, ByteSpan chunk, Levels* levels,
+                     ValueBlock* values) const {
+    Cursor cursor(chunk, "its header");
+    ROWFS_ASSIGN_OR_RETURN(const uint16_t level_count, cursor.U16());
+    uint16_t rep_size = 0;
+    uint16_t def_size = 0;
+    if (state_->rep != nullptr) {
+      ROWFS_ASSIGN_OR_RETURN(rep_size, cursor.U16());
+    }
+    if (state_->def != nullptr) {
+      ROWFS_ASSIGN_OR_RETURN(def_size, cursor.U16());
+    }
+    std::vector<uint64_t> sizes;
+    for (uint64_t k = 0; k < state_->value_buffers; ++k) {
+      const size_t width = state_->large ? 4 : 2;
+      ROWFS_ASSIGN_OR_RETURN(const ByteSpan size, cursor.Take(width));
+      sizes.push_back(LoadUint(size, width));
+    }
+    const uint64_t count = state_->item_begin[i + 1] - state_->item_begin[i];
+    const bool has_levels = state_->rep != nullptr || state_->def != nullptr;
+    Levels here{.count = has_levels ? level_count : count};
+    if (has_levels && state_->rep == nullptr && level_count != count) {
+      return Corrupt(std::to_string(level_count) + " levels for " +
+                     std::to_string(count) + " values");
+    }
+    if (state_->rep != nullptr) {
+      ROWFS_ASSIGN_OR_RETURN(const ByteSpan bytes, Part(&cursor, rep_size));
+      ROWFS_ASSIGN_OR_RETURN(
+          here.rep, DecodeLevels(state_->rep.get(), bytes, level_count));
+    }
+    if (state_->def != nullptr) {
+      ROWFS_ASSIGN_OR_RETURN(const ByteSpan bytes, Part(&cursor, def_size));
+      ROWFS_ASSIGN_OR_RETURN(
+          here.def, DecodeLevels(state_->def.get(), bytes, level_count));
+    }
+    if (here.CountVisible(state_->layers, 0, here.count) != count) {
+      return Corrupt("levels with other slots than its " +
+                     std::to_string(count) + " values");
+    }
+    std::vector<ByteSpan> buffers;
+    for (const uint64_t size : sizes) {
+      ROWFS_ASSIGN_OR_RETURN(const ByteSpan bytes, Part(&cursor, size));
+      buffers.push_back(bytes);
+    }
+    if (levels->count == 0) {
+      *levels = std::move(here);
+    } else {
+      levels->Append(here);
+    }
+    return state_->values->Decode(buffers, count, values);
+  }
+
+  // The next part of a chunk; parts start at multiples of 8.
+  static Result<ByteSpan> Part(Cursor* cursor, uint64_t size) {
+    ROWFS_RETURN_IF_ERROR(
+        cursor->Skip(Padded(cursor->position()) - cursor->position()));
+    return cursor->Take(size);
+  }
+
+  const PageContext context_;
+  MiniBlockLayout layout_;  // until the state is there
+  const BufferPlan plan_;
+  const RowRanges rows_;
+  Stage stage_ = Stage::kStart;
+  bool whole_ = false;  // the chunk buffer came with the tables
+  std::vector<Bytes> got_;
+  std::shared_ptr<const MiniBlockState> state_;
+  std::vector<ChunkRun> runs_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<PageRead>> StartMiniBlockRead(
+    const PageContext& context, const MiniBlockLayout& layout, RowRanges rows) {
+  ROWFS_ASSIGN_OR_RETURN(const BufferPlan plan,
+                         BufferPlan::Make(layout, *context.page));
+  return std::unique_ptr<PageRead>(
+      new MiniBlockRead(context, layout, plan, std::move(rows)));
+}
+
+}  // namespace rowfs
