@@ -46,7 +46,11 @@ class IdSource {
     if (!end) {
       return Status(Code::kResourceExhausted, "all row ids are used up");
     }
-    fragment->set_inline_row_ids(EncodeRowIdRange(begin, *end));
+    pb::RowIdSequence sequence;
+    auto* range = sequence.add_segments()->mutable_range();
+    range->set_start(begin);
+    range->set_end(*end);
+    fragment->set_inline_row_ids(sequence.SerializeAsString());
     manifest_->set_next_row_id(*end);
     return {};
   }
@@ -171,14 +175,6 @@ void SetFlags(uint64_t added, pb::Manifest* manifest) {
 }
 
 }  // namespace
-
-std::string EncodeRowIdRange(uint64_t begin, uint64_t end) {
-  pb::RowIdSequence sequence;
-  auto* range = sequence.add_segments()->mutable_range();
-  range->set_start(begin);
-  range->set_end(end);
-  return sequence.SerializeAsString();
-}
 
 Result<pb::Manifest> ApplyTransaction(const pb::Manifest& base,
                                       pb::Transaction* transaction,

@@ -20,8 +20,5 @@ Result<pb::Manifest> ApplyTransaction(const pb::Manifest& base,
                                       const CommitOptions& options,
                                       int64_t now_ns);
 
-// Row ids [begin, end) as a serialised RowIdSequence.
-std::string EncodeRowIdRange(uint64_t begin, uint64_t end);
-
 }  // namespace rowfs
 #endif  // ROWFS_STORAGE_LANCE_APPLY_H_
