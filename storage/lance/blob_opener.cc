@@ -1,0 +1,46 @@
+#include "storage/lance/blob_opener.h"
+
+#include "storage/lance/manifest_check.h"
+
+namespace rowfs {
+
+BlobOpener::BlobOpener(const BasePaths& bases, DataFiles* files,
+                       StoreRegistry* stores,
+                       const std::vector<std::string>& allow_external)
+    : bases_(bases), files_(files), policy_(bases, stores, allow_external) {}
+
+Result<Location> BlobOpener::Find(const BlobCell& cell) const {
+  if (cell.kind == BlobKind::kExternal) return policy_.Resolve(cell);
+  if (!IsConfinedPath(cell.object)) {
+    return Status(Code::kCorruption,
+                  "blob at \"" + cell.object + "\": path leaves its folder");
+  }
+  if (cell.kind == BlobKind::kManagedWithBase) return policy_.Resolve(cell);
+  return files_->Locate(cell.base_id, cell.object);
+}
+
+Result<BlobSource> BlobOpener::Open(const BlobCell& cell) const {
+  if (cell.kind == BlobKind::kCell) {
+    return BlobSource{
+        nullptr, {}, cell.bytes ? cell.bytes : std::make_shared<const Bytes>()};
+  }
+  // An empty blob has no place; only external ones may mean "to the end".
+  if (cell.size == uint64_t{0} && cell.kind != BlobKind::kExternal) {
+    return BlobSource{nullptr, {}, std::make_shared<const Bytes>()};
+  }
+  ROWFS_ASSIGN_OR_RETURN(const Location location, Find(cell));
+  ROWFS_ASSIGN_OR_RETURN(auto reader, files_->OpenObject(location));
+  const uint64_t object_size = reader->size();
+  const auto end = cell.size ? CheckedAdd(cell.offset, *cell.size)
+                             : std::optional<uint64_t>(object_size);
+  if (!end || *end > object_size || cell.offset > *end) {
+    return Status(
+        Code::kCorruption,
+        location.uri() + ": " + std::to_string(object_size) +
+            " bytes long, the blob is at " + std::to_string(cell.offset) +
+            (cell.size ? " + " + std::to_string(*cell.size) : std::string()));
+  }
+  return BlobSource{std::move(reader), {cell.offset, *end}, nullptr};
+}
+
+}  // namespace rowfs

@@ -1,0 +1,389 @@
+#include "storage/lance/dataset.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "storage/base/hash.h"
+#include "storage/lance/blob_opener.h"
+#include "storage/lance/fragment.h"
+#include "storage/lance/manifest.h"
+#include "storage/lance/versions.h"
+
+namespace rowfs {
+namespace {
+
+constexpr uint64_t kRowAddressFragmentShift = 32;
+
+// What one open version is made of; shared with its scans.
+struct Snapshot {
+  Snapshot(Location main_root, ResolvedVersion resolved_version,
+           Manifest read_manifest, LanceSchema decoded_schema,
+           const OpenContext& open_context)
+      : resolved(std::move(resolved_version)),
+        manifest(std::move(read_manifest)),
+        lance_schema(std::move(decoded_schema)),
+        schema(lance_schema.ToSchema()),
+        bases(std::move(main_root), resolved.root, manifest.message,
+              open_context.stores),
+        fragments(bases, open_context.read),
+        blobs(bases, &fragments.files, open_context.stores,
+              open_context.allow_external) {}
+
+  const ResolvedVersion resolved;
+  Manifest manifest;  // row counts completed by CompleteRowCounts
+  const LanceSchema lance_schema;
+  const Schema schema;
+  const BasePaths bases;
+  FragmentContext fragments;
+  const BlobOpener blobs;
+  std::vector<uint64_t> first_rows;  // of each fragment, then the row count
+
+  uint64_t row_count() const { return first_rows.back(); }
+  const pb::DataFragment& message(size_t i) const {
+    return manifest.message.fragments(static_cast<int>(i));
+  }
+  Fragment fragment(size_t i) { return {&fragments, message(i)}; }
+  // The fragment that has row `row`. Requires: row < row_count().
+  size_t FindFragment(uint64_t row) const {
+    const auto next =
+        std::upper_bound(first_rows.begin(), first_rows.end(), row);
+    return static_cast<size_t>(next - first_rows.begin()) - 1;
+  }
+};
+
+// Old writers leave a fragment's row count or its number of deletions out.
+Status CompleteRowCounts(Snapshot* snapshot) {
+  for (pb::DataFragment& fragment :
+       *snapshot->manifest.message.mutable_fragments()) {
+    if (fragment.physical_rows() == 0 && fragment.files_size() != 0) {
+      ROWFS_ASSIGN_OR_RETURN(const auto reader, snapshot->fragments.files.Open(
+                                                    fragment.files(0), 0));
+      fragment.set_physical_rows(reader->row_count());
+    }
+    if (fragment.has_deletion_file() &&
+        fragment.deletion_file().num_deleted_rows() == 0) {
+      ROWFS_ASSIGN_OR_RETURN(
+          const auto rows, Fragment(&snapshot->fragments, fragment).Deleted());
+      fragment.mutable_deletion_file()->set_num_deleted_rows(rows->size());
+    }
+  }
+  return {};
+}
+
+Status CountRows(Snapshot* snapshot) {
+  uint64_t total = 0;
+  for (const pb::DataFragment& fragment :
+       snapshot->manifest.message.fragments()) {
+    snapshot->first_rows.push_back(total);
+    const uint64_t gone = fragment.deletion_file().num_deleted_rows();
+    if (gone > fragment.physical_rows()) {
+      return Status(Code::kCorruption,
+                    "fragment " + std::to_string(fragment.id()) + ": " +
+                        std::to_string(gone) + " deleted rows of " +
+                        std::to_string(fragment.physical_rows()));
+    }
+    total += fragment.physical_rows() - gone;
+  }
+  snapshot->first_rows.push_back(total);
+  return {};
+}
+
+// Scans fragment after fragment; a batch never spans two.
+class Scanner final : public BatchReader {
+ public:
+  Scanner(std::shared_ptr<Snapshot> snapshot, std::vector<size_t> columns,
+          ByteRange rows, uint64_t batch_rows, BlobDetail detail)
+      : snapshot_(std::move(snapshot)),
+        columns_(std::move(columns)),
+        next_(rows.begin),
+        end_(rows.end),
+        batch_rows_(batch_rows),
+        detail_(detail) {
+    for (const size_t column : columns_) {
+      schema_.fields.push_back(snapshot_->schema.fields[column]);
+    }
+    schema_.metadata = snapshot_->schema.metadata;
+  }
+
+  Result<RecordBatch> Next() override {
+    RecordBatch batch;
+    batch.schema = schema_;
+    if (next_ >= end_) return Finish(std::move(batch));
+    const size_t index = snapshot_->FindFragment(next_);
+    const uint64_t first = snapshot_->first_rows[index];
+    const uint64_t stop =
+        std::min({end_, snapshot_->first_rows[index + 1], next_ + batch_rows_});
+    const Fragment fragment = snapshot_->fragment(index);
+    const std::vector<uint64_t> edges = {next_ - first, stop - 1 - first};
+    ROWFS_ASSIGN_OR_RETURN(const std::vector<uint64_t> physical,
+                           fragment.Physical(edges));
+    for (const size_t column : columns_) {
+      ROWFS_ASSIGN_OR_RETURN(
+          Array array, fragment.Read(snapshot_->lance_schema.fields[column],
+                                     physical[0], physical[1] + 1, detail_));
+      batch.columns.push_back(std::move(array));
+    }
+    batch.row_count = stop - next_;
+    next_ = stop;
+    return batch;
+  }
+
+ private:
+  Result<RecordBatch> Finish(RecordBatch batch) const {
+    for (const Field& field : schema_.fields) {
+      batch.columns.push_back(NullArray(field.type, 0));
+    }
+    return batch;
+  }
+
+  const std::shared_ptr<Snapshot> snapshot_;
+  const std::vector<size_t> columns_;
+  Schema schema_;
+  uint64_t next_;
+  const uint64_t end_;
+  const uint64_t batch_rows_;
+  const BlobDetail detail_;
+};
+
+class LanceTable final : public TableSource {
+ public:
+  explicit LanceTable(std::shared_ptr<Snapshot> snapshot)
+      : snapshot_(std::move(snapshot)) {}
+
+  std::string_view format() const override { return "lance"; }
+  const Schema& schema() const override { return snapshot_->schema; }
+  uint64_t row_count() const override { return snapshot_->row_count(); }
+  std::string fingerprint() const override;
+  Json Describe() const override;
+  Result<RecordBatch> Take(std::span<const uint64_t> rows,
+                           std::span<const size_t> columns,
+                           BlobDetail detail) override;
+  Result<std::unique_ptr<BatchReader>> Scan(std::span<const size_t> columns,
+                                            uint64_t begin, uint64_t end,
+                                            uint64_t batch_rows,
+                                            BlobDetail detail) override;
+  Result<uint64_t> RowId(uint64_t row) override;
+  Result<BlobSource> OpenBlob(const BlobCell& cell) override {
+    return snapshot_->blobs.Open(cell);
+  }
+  Result<std::vector<TableVersion>> Versions() override;
+
+ private:
+  Status CheckRows(std::span<const uint64_t> rows) const;
+  Status CheckColumns(std::span<const size_t> columns) const;
+
+  const std::shared_ptr<Snapshot> snapshot_;
+};
+
+Status LanceTable::CheckRows(std::span<const uint64_t> rows) const {
+  for (const uint64_t row : rows) {
+    if (row < row_count()) continue;
+    return Status(Code::kOutOfRange, "no row " + std::to_string(row) +
+                                         " in a table of " +
+                                         std::to_string(row_count()));
+  }
+  return {};
+}
+
+Status LanceTable::CheckColumns(std::span<const size_t> columns) const {
+  for (const size_t column : columns) {
+    if (column < schema().fields.size()) continue;
+    return Status(Code::kInvalidArgument,
+                  "no column " + std::to_string(column));
+  }
+  return {};
+}
+
+Result<RecordBatch> LanceTable::Take(std::span<const uint64_t> rows,
+                                     std::span<const size_t> columns,
+                                     BlobDetail detail) {
+  ROWFS_RETURN_IF_ERROR(CheckRows(rows));
+  ROWFS_RETURN_IF_ERROR(CheckColumns(columns));
+  // Positions in `rows` by fragment; each fragment is asked once.
+  std::map<size_t, std::vector<uint64_t>> groups;
+  for (uint64_t i = 0; i < rows.size(); ++i) {
+    groups[snapshot_->FindFragment(rows[i])].push_back(i);
+  }
+  std::vector<std::vector<Array>> parts(columns.size());
+  std::vector<uint64_t> place(rows.size());  // of row i in the joined parts
+  uint64_t taken = 0;
+  for (const auto& [index, positions] : groups) {
+    const Fragment fragment = snapshot_->fragment(index);
+    std::vector<uint64_t> live;
+    for (const uint64_t position : positions) {
+      live.push_back(rows[position] - snapshot_->first_rows[index]);
+      place[position] = taken++;
+    }
+    ROWFS_ASSIGN_OR_RETURN(const std::vector<uint64_t> physical,
+                           fragment.Physical(live));
+    for (size_t i = 0; i < columns.size(); ++i) {
+      ROWFS_ASSIGN_OR_RETURN(
+          Array array, fragment.Take(snapshot_->lance_schema.fields[columns[i]],
+                                     physical, detail));
+      parts[i].push_back(std::move(array));
+    }
+  }
+  RecordBatch batch;
+  batch.schema.metadata = schema().metadata;
+  batch.row_count = rows.size();
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const Field& field = schema().fields[columns[i]];
+    batch.schema.fields.push_back(field);
+    if (parts[i].empty()) {
+      batch.columns.push_back(NullArray(field.type, 0));
+    } else if (parts[i].size() == 1) {
+      batch.columns.push_back(std::move(parts[i].front()));
+    } else {
+      ROWFS_ASSIGN_OR_RETURN(const Array joined, ConcatArrays(parts[i]));
+      batch.columns.push_back(TakeArray(joined, place));
+    }
+  }
+  return batch;
+}
+
+Result<std::unique_ptr<BatchReader>> LanceTable::Scan(
+    std::span<const size_t> columns, uint64_t begin, uint64_t end,
+    uint64_t batch_rows, BlobDetail detail) {
+  ROWFS_RETURN_IF_ERROR(CheckColumns(columns));
+  if (begin > end || end > row_count() || batch_rows == 0) {
+    return Status(Code::kOutOfRange, "rows " + std::to_string(begin) + " to " +
+                                         std::to_string(end) +
+                                         " of a table of " +
+                                         std::to_string(row_count()));
+  }
+  return std::unique_ptr<BatchReader>(std::make_unique<Scanner>(
+      snapshot_, std::vector<size_t>(columns.begin(), columns.end()),
+      ByteRange{begin, end}, std::min(batch_rows, row_count() + 1), detail));
+}
+
+Result<uint64_t> LanceTable::RowId(uint64_t row) {
+  const std::vector<uint64_t> rows = {row};
+  ROWFS_RETURN_IF_ERROR(CheckRows(rows));
+  const size_t index = snapshot_->FindFragment(row);
+  const Fragment fragment = snapshot_->fragment(index);
+  const std::vector<uint64_t> live = {row - snapshot_->first_rows[index]};
+  ROWFS_ASSIGN_OR_RETURN(const std::vector<uint64_t> physical,
+                         fragment.Physical(live));
+  const uint64_t flags = snapshot_->manifest.message.reader_feature_flags();
+  if ((flags & kFlagStableRowIds) != 0) {
+    return fragment.StableRowId(physical[0]);
+  }
+  return snapshot_->message(index).id() << kRowAddressFragmentShift |
+         physical[0];
+}
+
+std::string LanceTable::fingerprint() const {
+  // The manifest names every file by a unique name; the etag tells a dataset
+  // that was put in another's place from it.
+  const std::string text = snapshot_->resolved.root.uri() + '\n' +
+                           snapshot_->manifest.meta.etag + '\n' +
+                           snapshot_->manifest.digest;
+  return ToHex(Sha256(AsBytes(text)));
+}
+
+Json LanceTable::Describe() const {
+  const pb::Manifest& manifest = snapshot_->manifest.message;
+  std::set<std::string> file_versions;
+  uint64_t files = 0;
+  uint64_t deleted = 0;
+  for (const pb::DataFragment& fragment : manifest.fragments()) {
+    deleted += fragment.deletion_file().num_deleted_rows();
+    for (const pb::DataFile& file : fragment.files()) {
+      ++files;
+      const bool old = file.file_major_version() == 0;
+      file_versions.insert(old ? "2.0"
+                               : std::to_string(file.file_major_version()) +
+                                     "." +
+                                     std::to_string(file.file_minor_version()));
+    }
+  }
+  Json versions = Json::Array();
+  for (const std::string& version : file_versions) {
+    versions.items.push_back(Json::String(version));
+  }
+  const uint64_t flags = manifest.reader_feature_flags();
+  Json out = Json::Object();
+  out.Add("version", Json::Uint(manifest.version()));
+  if (!snapshot_->resolved.branch.empty()) {
+    out.Add("branch", Json::String(snapshot_->resolved.branch));
+  }
+  out.Add("data_format", Json::String(manifest.data_format().version()));
+  out.Add("file_versions", std::move(versions));
+  out.Add("fragments",
+          Json::Uint(static_cast<uint64_t>(manifest.fragments_size())));
+  out.Add("data_files", Json::Uint(files));
+  out.Add("deleted_rows", Json::Uint(deleted));
+  out.Add("reader_flags", Json::Uint(flags));
+  out.Add("writer_flags", Json::Uint(manifest.writer_feature_flags()));
+  out.Add("stable_row_ids", Json::Bool((flags & kFlagStableRowIds) != 0));
+  out.Add("blob_info_descriptors",
+          Json::Bool((flags & kFlagSixFieldBlobs) != 0));
+  out.Add("base_paths",
+          Json::Uint(static_cast<uint64_t>(manifest.base_paths_size())));
+  return out;
+}
+
+Result<std::vector<TableVersion>> LanceTable::Versions() {
+  const ResolvedVersion& resolved = snapshot_->resolved;
+  std::vector<TableVersion> out;
+  if (!resolved.root.store->capabilities().list) return out;
+  ROWFS_ASSIGN_OR_RETURN(const auto entries, ListVersions(resolved.root));
+  ROWFS_ASSIGN_OR_RETURN(const auto tags,
+                         ListTags(snapshot_->bases.main_root()));
+  for (const VersionEntry& entry : entries) {
+    TableVersion version;
+    version.version = entry.name.version;
+    version.timestamp_ns = entry.meta.mtime_ns;
+    for (const auto& [name, tag] : tags) {
+      if (tag.version == version.version && tag.branch == resolved.branch) {
+        version.tags.push_back(name);
+      }
+    }
+    out.push_back(std::move(version));
+  }
+  return out;
+}
+
+Result<bool> Detect(const Location& root, const OpenContext& /*context*/) {
+  if (root.store->capabilities().list) {
+    const auto versions = ListVersions(root);
+    // Damaged, it is still a Lance dataset; opening says what is wrong.
+    return versions.ok() || versions.status().code() == Code::kCorruption;
+  }
+  if (root.path.ends_with(".lance") || root.path.ends_with(".lance/")) {
+    return true;
+  }
+  const auto hint =
+      ReadWhole(root.Join("_versions/latest_version_hint.json"), 1 << 10);
+  if (!hint.ok()) return false;
+  const auto json = ParseJson(AsText(hint.value()));
+  return json.ok() && json.value().Find("version") != nullptr;
+}
+
+Result<std::unique_ptr<TableSource>> OpenTable(const Location& root,
+                                               std::string_view version,
+                                               const OpenContext& context) {
+  ROWFS_ASSIGN_OR_RETURN(ResolvedVersion resolved,
+                         ResolveVersion(root, version));
+  ROWFS_ASSIGN_OR_RETURN(Manifest manifest,
+                         ReadManifest(resolved.root.Join("_versions"),
+                                      resolved.name, ManifestParts::kMessage));
+  auto schema = ManifestSchema(manifest.message);
+  if (!schema.ok()) return schema.status().With(root.uri());
+  auto snapshot =
+      std::make_shared<Snapshot>(root, std::move(resolved), std::move(manifest),
+                                 std::move(schema).value(), context);
+  ROWFS_RETURN_IF_ERROR(CompleteRowCounts(snapshot.get()).With(root.uri()));
+  ROWFS_RETURN_IF_ERROR(CountRows(snapshot.get()).With(root.uri()));
+  return std::unique_ptr<TableSource>(
+      std::make_unique<LanceTable>(std::move(snapshot)));
+}
+
+}  // namespace
+
+TableFormat LanceFormat() {
+  return {.name = "lance", .detect = Detect, .open = OpenTable};
+}
+
+}  // namespace rowfs
