@@ -47,7 +47,8 @@ Result<uint64_t> DecodeTail(ByteSpan end, uint64_t file_size,
   }
   const uint16_t major = LoadU16(tail.subspan(8));
   const uint16_t minor = LoadU16(tail.subspan(10));
-  if (major != kTailMajor || minor != kTailMinor) {
+  // 0.1 is what releases up to 0.20 wrote, the same layout.
+  if (major != kTailMajor || minor == 0 || minor > kTailMinor) {
     return Status(Code::kUnsupported,
                   std::string(what) + ": manifest layout version " +
                       std::to_string(major) + "." + std::to_string(minor));
