@@ -223,8 +223,8 @@ ColumnPath MakePath(std::vector<const LanceField*> fields, TypePtr leaf_type) {
   return path;
 }
 
-Result<Layers> Layers::Make(
-    const google::protobuf::RepeatedField<int>& layers) {
+Result<Layers> Layers::Make(const google::protobuf::RepeatedField<int>& layers,
+                            const ColumnPath& path) {
   Layers made;
   uint16_t next = 0;
   bool seen_list = false;
@@ -262,6 +262,7 @@ Result<Layers> Layers::Make(
   }
   made.def_max_ = next;
   if (!seen_list) made.visible_max_ = next;
+  ROWFS_RETURN_IF_ERROR(made.CheckPath(path));
   return made;
 }
 
@@ -272,8 +273,15 @@ Layers Layers::Leaf(bool nullable) {
   return made;
 }
 
-Status Layers::CheckPath(const ColumnPath& path) const {
+Status Layers::CheckPath(const ColumnPath& path) {
   const size_t depth = path.types.size();
+  // Some writers count the members of a packed struct as a layer of their own.
+  if (layers_.size() == depth + 1 && !layers_[0].list &&
+      layers_[1].valid_max == 0 &&
+      (path.leaf().kind == LanceFieldKind::kBlobV2 ||
+       path.leaf().kind == LanceFieldKind::kPackedStruct)) {
+    layers_.erase(layers_.begin());
+  }
   bool same = layers_.size() == depth;
   for (size_t i = 0; same && i < depth; ++i) {
     same = layers_[i].list == (i > 0 && IsList(*path.types[depth - 1 - i]));

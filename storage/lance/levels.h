@@ -35,9 +35,9 @@ ColumnPath MakePath(std::vector<const LanceField*> fields, TypePtr leaf_type);
 // levels it takes.
 class Layers {
  public:
-  // kCorruption when the layers do not fit the path (or are none).
-  static Result<Layers> Make(
-      const google::protobuf::RepeatedField<int>& layers);
+  // kCorruption unless there is one layer a field of the path, lists for lists.
+  static Result<Layers> Make(const google::protobuf::RepeatedField<int>& layers,
+                             const ColumnPath& path);
   // Just one layer, of values that may be null or not.
   static Layers Leaf(bool nullable);
 
@@ -52,10 +52,10 @@ class Layers {
   uint16_t valid_max(size_t i) const { return layers_[i].valid_max; }
   // The level that means "empty list" here; 0 when none does.
   uint16_t empty_level(size_t i) const { return layers_[i].empty; }
-  // kCorruption unless there is one layer a field of the path, lists for lists.
-  Status CheckPath(const ColumnPath& path) const;
 
  private:
+  Status CheckPath(const ColumnPath& path);
+
   struct Layer {
     bool list = false;
     uint16_t valid_max = 0;

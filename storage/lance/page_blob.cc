@@ -82,8 +82,8 @@ Result<std::unique_ptr<PageRead>> StartBlobRead(
   if (context.path->leaf().kind != LanceFieldKind::kBlobV1) {
     return Status(Code::kCorruption, "a blob page in a column without blobs");
   }
-  ROWFS_ASSIGN_OR_RETURN(Layers layers, Layers::Make(layout.layers()));
-  ROWFS_RETURN_IF_ERROR(layers.CheckPath(*context.path));
+  ROWFS_ASSIGN_OR_RETURN(Layers layers,
+                         Layers::Make(layout.layers(), *context.path));
   if (layers.rep_max() > 0) {
     return Status(Code::kUnsupported, "lists of blobs in format 2.1");
   }

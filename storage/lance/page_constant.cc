@@ -238,8 +238,8 @@ class ConstantRead final : public PageRead {
 
 Result<std::unique_ptr<PageRead>> StartConstantRead(
     const PageContext& context, const ConstantLayout& layout, RowRanges rows) {
-  ROWFS_ASSIGN_OR_RETURN(Layers layers, Layers::Make(layout.layers()));
-  ROWFS_RETURN_IF_ERROR(layers.CheckPath(*context.path));
+  ROWFS_ASSIGN_OR_RETURN(Layers layers,
+                         Layers::Make(layout.layers(), *context.path));
   const size_t buffers = context.page->buffers.size();
   if (buffers > 3 || (layout.has_inline_value() && buffers % 2 != 0)) {
     return Corrupt("a constant page of " + std::to_string(buffers) +

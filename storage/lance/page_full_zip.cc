@@ -99,8 +99,8 @@ Result<FullZipForm> FullZipForm::Make(const FullZipLayout& layout,
                                       const PageContext& context) {
   FullZipForm form;
   form.row_count = context.page->row_count;
-  ROWFS_ASSIGN_OR_RETURN(form.layers, Layers::Make(layout.layers()));
-  ROWFS_RETURN_IF_ERROR(form.layers.CheckPath(*context.path));
+  ROWFS_ASSIGN_OR_RETURN(form.layers,
+                         Layers::Make(layout.layers(), *context.path));
   const uint32_t bits = layout.bits_rep() + layout.bits_def();
   if (layout.bits_rep() > 16 || layout.bits_def() > 16) {
     return Corrupt("levels of " + std::to_string(bits) + " bits");

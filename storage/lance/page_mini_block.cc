@@ -96,8 +96,8 @@ class StateBuilder {
 
  private:
   Status MakeDecoders() {
-    ROWFS_ASSIGN_OR_RETURN(state_->layers, Layers::Make(layout_.layers()));
-    ROWFS_RETURN_IF_ERROR(state_->layers.CheckPath(*context_.path));
+    ROWFS_ASSIGN_OR_RETURN(state_->layers,
+                           Layers::Make(layout_.layers(), *context_.path));
     if (layout_.has_rep_compression()) {
       ROWFS_ASSIGN_OR_RETURN(state_->rep,
                              BlockDecoder::Make(layout_.rep_compression()));

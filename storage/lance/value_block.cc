@@ -62,6 +62,15 @@ bool IsByteLike(TypeId id) {
 
 Result<Array> FixedArray(ValueBlock block, const TypePtr& type) {
   Array array{.type = type, .length = block.count};
+  if (type->id == TypeId::kBool && block.bits == 8) {
+    // Zipped pages give a bool a byte.
+    Bytes bits((block.count + 7) / 8);
+    for (uint64_t i = 0; i < block.count; ++i) {
+      if (block.data[i] != std::byte{0}) SetBit(&bits, i);
+    }
+    array.data = Share(std::move(bits));
+    return array;
+  }
   const auto width = FixedWidth(*type);
   const bool fits = type->id == TypeId::kBool
                         ? block.bits == 1
