@@ -15,9 +15,9 @@ void AppendPercent(std::string* out, unsigned char c) {
   *out += kDigits[c & 15];
 }
 
-// The longest prefix of at most `size` bytes that cuts neither a UTF-8 sequence
-// nor a %XX.
-std::string_view CutAt(std::string_view text, size_t size) {
+}  // namespace
+
+std::string_view CutName(std::string_view text, size_t size) {
   if (text.size() <= size) return text;
   while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) {
     --size;
@@ -27,8 +27,6 @@ std::string_view CutAt(std::string_view text, size_t size) {
   }
   return text.substr(0, size);
 }
-
-}  // namespace
 
 std::string EscapeName(std::string_view value, size_t bytes_max) {
   if (value.empty()) return "%";
@@ -45,14 +43,14 @@ std::string EscapeName(std::string_view value, size_t bytes_max) {
   }
   if (name.size() <= bytes_max) return name;
   const std::string digest = ToHex(ByteSpan(Sha256(AsBytes(value))).first(4));
-  return std::string(CutAt(name, bytes_max - 9)) + "~" + digest;
+  return std::string(CutName(name, bytes_max - 9)) + "~" + digest;
 }
 
 std::string UniqueNames::Take(std::string_view name) {
   std::string unique(name);
   for (size_t n = 2; !taken_.insert(unique).second; ++n) {
     const std::string suffix = "~" + std::to_string(n);
-    unique = std::string(CutAt(name, kNameBytesMax - suffix.size())) + suffix;
+    unique = std::string(CutName(name, kNameBytesMax - suffix.size())) + suffix;
   }
   return unique;
 }
@@ -64,15 +62,15 @@ std::string UniqueNames::TakeStem(std::string_view stem,
     longest = std::max(longest, suffix.size());
   }
   longest = std::min(longest, kNameBytesMax - 20);
-  std::string unique(CutAt(stem, kNameBytesMax - longest));
+  std::string unique(CutName(stem, kNameBytesMax - longest));
   const auto taken = [&](const std::string& suffix) {
     return taken_.contains(unique + suffix);
   };
   for (size_t n = 2; std::any_of(suffixes.begin(), suffixes.end(), taken);
        ++n) {
     const std::string mark = "~" + std::to_string(n);
-    unique =
-        std::string(CutAt(stem, kNameBytesMax - longest - mark.size())) + mark;
+    unique = std::string(CutName(stem, kNameBytesMax - longest - mark.size())) +
+             mark;
   }
   for (const std::string& suffix : suffixes) taken_.insert(unique + suffix);
   return unique;

@@ -23,6 +23,10 @@ inline constexpr size_t kNameBytesMax = 255;
 std::string EscapeName(std::string_view value,
                        size_t bytes_max = kNameBytesMax);
 
+// The longest prefix of at most `size` bytes that cuts neither a UTF-8 sequence
+// nor a %XX.
+std::string_view CutName(std::string_view text, size_t size);
+
 // Gives every name once: the first keeps it, the next get "~2", "~3" at the
 // end; stays within kNameBytesMax.
 class UniqueNames {
