@@ -39,8 +39,6 @@ namespace rowfs {
 using NodeId = uint64_t;
 inline constexpr NodeId kRootNode = 1;
 
-enum class Wait { kNo, kYes };
-
 enum class NodeType { kFile, kDirectory, kLink };
 
 struct Attributes {
@@ -83,8 +81,7 @@ class Tree {
  public:
   // The tree of `dataset`. Costs no I/O. `plugins` and `renderer` outlive it,
   // as does everything `options` points to. kInvalidArgument when an option
-  // names a column that is not there, kUnsupported above 2^34 rows or 16,000
-  // columns.
+  // names a column or a row that is not there, kUnsupported above 2^34 rows.
   static Result<std::unique_ptr<Tree>> Make(std::shared_ptr<Dataset> dataset,
                                             PluginRegistry& plugins,
                                             Renderer& renderer,
@@ -107,6 +104,12 @@ class Tree {
   // was called no error is returned.
   Status ReadDir(NodeId directory, uint64_t cookie, bool plus, Wait wait,
                  const std::function<bool(const DirectoryEntry&)>& put);
+
+  // Whether `directory` can be read at all: a folder of views fails here when
+  // its views cannot be made.
+  Status OpenDir(NodeId directory, Wait wait);
+  // Whether a name that is not in `directory` now can never come to be there.
+  bool AbsenceIsFinal(NodeId directory) const;
 
   // Open a file; renders it where it has to be rendered. Give the handle back
   // with Release.

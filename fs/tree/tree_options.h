@@ -21,6 +21,10 @@
 
 namespace rowfs {
 
+// Whether an operation may wait (for a disk, a network, a plugin) or has to
+// answer from memory.
+enum class Wait { kNo, kYes };
+
 // Rows by the value of a scalar column: what by/COLUMN/VALUE shows. The tree
 // makes its own by scanning the column once; a catalog can lend one that keeps
 // what it found.

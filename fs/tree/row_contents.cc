@@ -1,0 +1,446 @@
+#include "fs/tree/row_contents.h"
+
+#include <algorithm>
+#include <map>
+
+#include "fs/tree/blob_shape.h"
+#include "index/dataset/names.h"
+#include "index/dataset/value_text.h"
+
+namespace rowfs {
+namespace {
+
+constexpr uint32_t kRowJsonCode = 1;
+constexpr size_t kNestingMax = 64;
+// Names stay this much below the limit, so that what is put behind them fits.
+constexpr size_t kSuffixBytesMax = 40;
+
+std::string StemOf(std::string_view name) {
+  return EscapeName(name, kNameBytesMax - kSuffixBytesMax);
+}
+
+const std::string* FindKey(const Metadata& metadata, std::string_view key) {
+  for (const auto& [name, value] : metadata) {
+    if (name == key) return &value;
+  }
+  return nullptr;
+}
+
+// Splits at the last dot, which neither starts nor ends the name.
+std::pair<std::string, std::string> SplitExtension(const std::string& name) {
+  const size_t dot = name.rfind('.');
+  if (dot == std::string::npos || dot == 0 || dot + 1 == name.size()) {
+    return {name, ""};
+  }
+  return {name.substr(0, dot), name.substr(dot)};
+}
+
+std::string TextOf(const Array& value) {
+  if (value.type->id == TypeId::kDictionary)
+    return ValueJson(value, 0, {}).text;
+  return std::string(AsText(value.BytesAt(0)));
+}
+
+class Builder {
+ public:
+  Builder(const RowReader& reader, const Row& row)
+      : reader_(reader), row_(row) {
+    contents_.row = row.number;
+  }
+
+  RowContents Build();
+  std::vector<std::string> TakeTexts() { return std::move(texts_); }
+
+ private:
+  using ByCell = std::map<CellPath, uint32_t>;
+
+  // A cell on the way down: where it is and which fields led there.
+  struct Place {
+    const Array* array;
+    uint64_t index;
+    const Metadata* metadata;
+    std::string_view name;  // not escaped
+    uint32_t parent;
+    CellPath cell;
+    uint32_t code = 0;
+    bool indexed = false;
+  };
+
+  uint32_t Add(RowItem item);
+  void AddColumn(size_t column, UniqueNames* taken);
+  void AddValue(size_t column, RowItem::Kind kind, std::string_view suffix,
+                uint64_t size, UniqueNames* taken);
+  void AddJson(size_t column, UniqueNames* taken);
+  void AddBlob(const Place& place, UniqueNames* taken);
+  void AddViews(const Place& place, const BlobShape& shape,
+                const std::string& stem);
+  void AddNested(const Place& place, size_t depth, UniqueNames* taken);
+  void AddChildren(const Place& folder, size_t depth);
+  std::string FileName(const Metadata& metadata) const;
+  Json BlobJsonOf(const CellPath& cell) const;
+  Json ColumnJson(size_t column) const;
+  std::string RowJson();
+
+  const RowReader& reader_;
+  const Row& row_;
+  RowContents contents_;
+  ByCell main_items_;               // the file of each blob cell
+  std::vector<std::string> texts_;  // JSON of columns that are done
+};
+
+uint32_t Builder::Add(RowItem item) {
+  if (item.parent != RowItem::kTop) {
+    item.path = contents_.items[item.parent].path + "/" + item.name;
+  } else {
+    item.path = item.name;
+  }
+  contents_.items.push_back(std::move(item));
+  return static_cast<uint32_t>(contents_.items.size() - 1);
+}
+
+void Builder::AddValue(size_t column, RowItem::Kind kind,
+                       std::string_view suffix, uint64_t size,
+                       UniqueNames* taken) {
+  const std::string suffixes[] = {std::string(suffix)};
+  RowItem item;
+  item.kind = kind;
+  item.name = taken->TakeStem(StemOf(reader_.dataset.columns()[column].name),
+                              suffixes) +
+              suffixes[0];
+  item.code = kRowJsonCode + 1 + 2 * static_cast<uint32_t>(column);
+  item.size = size;
+  item.cell.column = column;
+  item.media_type = kind == RowItem::Kind::kJson     ? "application/json"
+                    : kind == RowItem::Kind::kTensor ? "application/x-npy"
+                                                     : "text/plain";
+  Add(std::move(item));
+}
+
+void Builder::AddJson(size_t column, UniqueNames* taken) {
+  std::string text = texts_[column] + "\n";
+  AddValue(column, RowItem::Kind::kJson, ".json", text.size(), taken);
+  contents_.items.back().text = std::move(text);
+}
+
+std::string Builder::FileName(const Metadata& metadata) const {
+  if (const std::string* name = FindKey(metadata, kFileNameKey)) return *name;
+  const std::string* column = FindKey(metadata, kNameColumnKey);
+  if (column == nullptr) return {};
+  const auto found = reader_.dataset.FindColumn(*column);
+  if (!found || row_.values[*found].length == 0) return {};
+  const Array& names = row_.values[*found];
+  if (names.IsNull(0) || (names.type->id != TypeId::kString &&
+                          names.type->id != TypeId::kLargeString)) {
+    return {};
+  }
+  const std::string_view path = AsText(names.BytesAt(0));
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
+void Builder::AddBlob(const Place& place, UniqueNames* taken) {
+  BlobShape shape = DescribeBlob(reader_, row_.number, place.cell,
+                                 BlobCellAt(*place.array, place.index),
+                                 *place.metadata, place.indexed);
+  std::string wanted = StemOf(place.name);
+  if (const std::string name = FileName(*place.metadata);
+      !name.empty() && shape.own_file) {
+    std::tie(wanted, shape.extension) = SplitExtension(StemOf(name));
+  }
+  std::vector<std::string> suffixes;
+  if (shape.own_file) suffixes.push_back(shape.extension);
+  for (const ViewEntry& view : shape.views) suffixes.push_back(view.name);
+  const std::string stem = taken->TakeStem(wanted, suffixes);
+  if (shape.own_file) {
+    RowItem item;
+    item.kind = shape.broken ? RowItem::Kind::kBroken : RowItem::Kind::kBlob;
+    item.name = stem + shape.extension;
+    item.parent = place.parent;
+    item.code = place.code;
+    item.size = shape.size;
+    item.cell = place.cell;
+    item.media_type = shape.media_type;
+    item.error = shape.error;
+    main_items_[place.cell] = Add(std::move(item));
+  }
+  AddViews(place, shape, stem);
+}
+
+void Builder::AddViews(const Place& place, const BlobShape& shape,
+                       const std::string& stem) {
+  for (const ViewEntry& view : shape.views) {
+    RowItem item;
+    item.kind = view.is_directory ? RowItem::Kind::kViewFolder
+                                  : RowItem::Kind::kViewFile;
+    item.name = stem + view.name;
+    item.parent = place.parent;
+    item.size = view.size;
+    item.size_exact = view.is_directory || view.size_exact;
+    item.cell = place.cell;
+    item.view = view.name;
+    item.media_type = view.media_type;
+    item.attributes = view.attributes;
+    if (view.is_whole && !main_items_.contains(place.cell)) {
+      item.code = place.code;
+      main_items_[place.cell] = Add(std::move(item));
+    } else {
+      Add(std::move(item));
+    }
+  }
+}
+
+bool HoldsBlob(const DataType& type) {
+  return type.id == TypeId::kBlob ||
+         std::any_of(type.children.begin(), type.children.end(),
+                     [](const Field& child) { return HoldsBlob(*child.type); });
+}
+
+// A value of a nested column: a blob becomes a file, what holds blobs a folder,
+// anything else stays in NAME.json.
+void Builder::AddNested(const Place& place, size_t depth, UniqueNames* taken) {
+  if (depth > kNestingMax || place.index >= place.array->length ||
+      place.array->IsNull(place.index)) {
+    return;
+  }
+  if (place.array->type->id == TypeId::kBlob) {
+    AddBlob(place, taken);
+    return;
+  }
+  if (!HoldsBlob(*place.array->type)) return;
+  RowItem item;
+  item.kind = RowItem::Kind::kFolder;
+  item.name = taken->Take(StemOf(place.name));
+  item.parent = place.parent;
+  item.code = place.code;
+  item.cell = place.cell;
+  Place folder = place;
+  folder.parent = Add(std::move(item));
+  AddChildren(folder, depth + 1);
+}
+
+void Builder::AddChildren(const Place& folder, size_t depth) {
+  const Array& array = *folder.array;
+  const DataType& type = *array.type;
+  UniqueNames taken;
+  Place child = folder;
+  child.code = 0;
+  child.indexed = false;
+  child.cell.steps.push_back(0);
+  if (type.id == TypeId::kStruct) {
+    for (size_t i = 0; i < array.children.size(); ++i) {
+      child.array = &array.children[i];
+      child.metadata = &type.children[i].metadata;
+      child.name = type.children[i].name;
+      child.cell.steps.back() = static_cast<uint32_t>(i);
+      AddNested(child, depth, &taken);
+    }
+    return;
+  }
+  const bool fixed = type.id == TypeId::kFixedSizeList;
+  if (array.children.empty() || (!fixed && !array.offsets)) return;
+  const uint64_t begin =
+      fixed ? folder.index * type.width : array.OffsetAt(folder.index);
+  const uint64_t end =
+      fixed ? begin + type.width : array.OffsetAt(folder.index + 1);
+  child.array = &array.children[0];
+  child.metadata = &type.children[0].metadata;
+  for (uint64_t i = begin; i < end; ++i) {
+    std::string name = std::to_string(i - begin);
+    child.name = name;
+    child.index = i;
+    child.cell.steps.back() = static_cast<uint32_t>(i - begin);
+    if (type.id != TypeId::kMap) {
+      AddNested(child, depth, &taken);
+      continue;
+    }
+    // An entry of a map: its key names its value.
+    const Array& entries = array.children[0];
+    const Json key = ValueJson(entries.children[0], i, {});
+    name = key.kind == Json::Kind::kString ? key.text : WriteJson(key);
+    Place value = child;
+    value.name = name;
+    value.array = &entries.children[1];
+    value.metadata = &entries.type->children[1].metadata;
+    value.cell.steps.push_back(1);
+    AddNested(value, depth, &taken);
+  }
+}
+
+void Builder::AddColumn(size_t column, UniqueNames* taken) {
+  const Column& about = reader_.dataset.columns()[column];
+  const Array& value = row_.values[column];
+  if (about.role == ColumnRole::kIndex || value.length == 0 ||
+      value.IsNull(0)) {
+    return;
+  }
+  Place place{&value,        0,           &about.metadata, about.name,
+              RowItem::kTop, {column, {}}};
+  place.code = kRowJsonCode + 1 + 2 * static_cast<uint32_t>(column);
+  place.indexed = about.index_field.has_value();
+  switch (about.role) {
+    case ColumnRole::kNumber:
+      AddValue(column, RowItem::Kind::kNumber, "",
+               NumberText(value, 0).size() + 1, taken);
+      break;
+    case ColumnRole::kText:
+      AddValue(column, RowItem::Kind::kText, ".txt", TextOf(value).size(),
+               taken);
+      break;
+    case ColumnRole::kTensor:
+      // A null item has no place in an integer tensor; then NpyBytes fails.
+      if (NpyBytes(value, 0).ok()) {
+        AddValue(column, RowItem::Kind::kTensor, ".npy", NpySize(*value.type),
+                 taken);
+        break;
+      }
+      texts_[column] = WriteJson(ColumnJson(column));
+      AddJson(column, taken);
+      break;
+    case ColumnRole::kNested:
+      texts_[column] = WriteJson(ColumnJson(column));
+      AddJson(column, taken);
+      break;
+    case ColumnRole::kBlob: {
+      AddBlob(place, taken);
+      const auto item = main_items_.find(place.cell);
+      if (item != main_items_.end()) {
+        contents_.blobs.emplace_back(column, item->second);
+      }
+      break;
+    }
+    case ColumnRole::kTree:
+      AddNested(place, 0, taken);
+      texts_[column] = WriteJson(ColumnJson(column));
+      AddJson(column, taken);
+      contents_.items.back().code += 1;  // the folder has the column's own
+      break;
+    case ColumnRole::kIndex:
+      break;
+  }
+}
+
+Json Builder::BlobJsonOf(const CellPath& cell) const {
+  const auto found = main_items_.find(cell);
+  if (found == main_items_.end()) return {};
+  const RowItem& item = contents_.items[found->second];
+  return Json::Object()
+      .Add("path", Json::String(item.path))
+      .Add("size", Json::Uint(item.size))
+      .Add("media_type", Json::String(item.media_type));
+}
+
+Json Builder::ColumnJson(size_t column) const {
+  const Array& value = row_.values[column];
+  if (value.length == 0 || value.IsNull(0)) return {};
+  if (reader_.dataset.columns()[column].role == ColumnRole::kBlob) {
+    return BlobJsonOf({column, {}});
+  }
+  return ValueJson(
+      value, 0,
+      [&](const Array&, uint64_t, const std::vector<uint32_t>& steps) {
+        return BlobJsonOf({column, steps});
+      });
+}
+
+std::string Builder::RowJson() {
+  const std::vector<Column>& columns = reader_.dataset.columns();
+  UniqueNames keys;
+  std::string json = "{";
+  for (size_t i = 0; i < texts_.size(); ++i) {
+    if (columns[i].role == ColumnRole::kIndex) continue;
+    if (json.size() > 1) json += ", ";
+    json += JsonQuote(keys.Take(columns[i].name)) + ": ";
+    if (texts_[i].empty()) texts_[i] = WriteJson(ColumnJson(i));
+    json += texts_[i];
+  }
+  return json + "}\n";
+}
+
+RowContents Builder::Build() {
+  RowItem json;
+  json.name = "row.json";
+  json.code = kRowJsonCode;
+  json.media_type = "application/json";
+  Add(std::move(json));
+  UniqueNames taken;
+  taken.Reserve("row.json");
+  texts_.resize(std::min(reader_.dataset.columns().size(), row_.values.size()));
+  for (size_t i = 0; i < texts_.size(); ++i) AddColumn(i, &taken);
+  contents_.items[0].text = RowJson();
+  contents_.items[0].size = contents_.items[0].text.size();
+  contents_.by_path.resize(contents_.items.size());
+  for (uint32_t i = 0; i < contents_.by_path.size(); ++i) {
+    contents_.by_path[i] = i;
+  }
+  std::sort(contents_.by_path.begin(), contents_.by_path.end(),
+            [&](uint32_t a, uint32_t b) {
+              return contents_.items[a].path < contents_.items[b].path;
+            });
+  return std::move(contents_);
+}
+
+}  // namespace
+
+BlobCell BlobCellAt(const Array& array, uint64_t index) {
+  if (array.type->id == TypeId::kBlob) return array.blobs[index];
+  BlobCell cell;
+  const ByteSpan bytes = array.BytesAt(index);
+  cell.bytes = std::make_shared<const Bytes>(bytes.begin(), bytes.end());
+  cell.size = bytes.size();
+  return cell;
+}
+
+RowContents ReadRowContents(const RowReader& reader, const Row& row,
+                            std::vector<std::string>* column_texts) {
+  Builder builder(reader, row);
+  RowContents contents = builder.Build();
+  if (column_texts != nullptr) *column_texts = builder.TakeTexts();
+  return contents;
+}
+
+std::optional<uint32_t> RowContents::FindPath(std::string_view path) const {
+  const auto it = std::lower_bound(by_path.begin(), by_path.end(), path,
+                                   [&](uint32_t item, std::string_view wanted) {
+                                     return items[item].path < wanted;
+                                   });
+  if (it == by_path.end() || items[*it].path != path) return {};
+  return *it;
+}
+
+std::optional<uint32_t> RowContents::Find(uint32_t parent,
+                                          std::string_view name) const {
+  if (parent == RowItem::kTop) return FindPath(name);
+  return FindPath(items[parent].path + "/" + std::string(name));
+}
+
+std::optional<uint32_t> RowContents::FindCode(uint32_t code) const {
+  for (uint32_t i = 0; i < items.size(); ++i) {
+    if (items[i].code == code && code != 0) return i;
+  }
+  return {};
+}
+
+Result<std::string> ValueFileText(const RowItem& item, const Row& row) {
+  const Array& value = row.values[item.cell.column];
+  switch (item.kind) {
+    case RowItem::Kind::kRowJson:
+    case RowItem::Kind::kJson:
+      return item.text;
+    case RowItem::Kind::kNumber:
+      return NumberText(value, 0) + "\n";
+    case RowItem::Kind::kText:
+      return TextOf(value);
+    case RowItem::Kind::kTensor: {
+      ROWFS_ASSIGN_OR_RETURN(const Bytes npy, NpyBytes(value, 0));
+      return std::string(AsText(npy));
+    }
+    case RowItem::Kind::kBlob:
+    case RowItem::Kind::kBroken:
+    case RowItem::Kind::kFolder:
+    case RowItem::Kind::kViewFolder:
+    case RowItem::Kind::kViewFile:
+      break;
+  }
+  return Status(Code::kInternal, "not a value file");
+}
+
+}  // namespace rowfs

@@ -1,0 +1,103 @@
+// What lies in a row's folder: every file and folder with its name, size and
+// what it is made from, down to the roots of views and into nested columns.
+// Names never collide and are a function of the row alone.
+//
+// Immutable once made; thread-safe.
+#ifndef ROWFS_FS_TREE_ROW_CONTENTS_H_
+#define ROWFS_FS_TREE_ROW_CONTENTS_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fs/tree/tree_options.h"
+#include "index/dataset/dataset.h"
+#include "index/runtime/plugin.h"
+#include "storage/base/json.h"
+
+namespace rowfs {
+
+// Fields may say how their blobs are called, instead of NAME.EXT: one name for
+// all rows, or the string column that has it (its last path part).
+inline constexpr std::string_view kFileNameKey = "rowfs:file_name";
+inline constexpr std::string_view kNameColumnKey = "rowfs:name_column";
+
+struct RowItem {
+  enum class Kind : uint8_t {
+    kRowJson,
+    kNumber,
+    kText,
+    kTensor,
+    kJson,
+    kBlob,        // stored bytes as they are
+    kBroken,      // stored bytes nobody can make sense of: `error`
+    kFolder,      // nested blobs
+    kViewFolder,  // `view` is the plugin's path
+    kViewFile,
+  };
+  static constexpr uint32_t kTop = UINT32_MAX;
+
+  Kind kind = Kind::kRowJson;
+  std::string name;
+  std::string path;        // from the row folder
+  uint32_t parent = kTop;  // index of the folder it lies in
+  // Below kNodeItemsMax and the same for all rows: row.json and what columns
+  // are called after. 0: none.
+  uint32_t code = 0;
+  bool size_exact = true;
+  uint64_t size = 0;
+  CellPath cell;
+  std::string view;
+  std::string media_type;
+  std::string text;   // kJson, kRowJson: the whole file
+  std::string error;  // why there are no views, or no bytes
+  std::vector<std::pair<std::string, std::string>> attributes;
+
+  bool is_directory() const {
+    return kind == Kind::kFolder || kind == Kind::kViewFolder;
+  }
+};
+
+struct RowContents {
+  uint64_t row = 0;
+  std::vector<RowItem> items;  // in the order they are listed; [0] = row.json
+  // Top-level blobs in column order: the column, the item that is its file.
+  std::vector<std::pair<size_t, uint32_t>> blobs;
+
+  // Absent when there is none.
+  std::optional<uint32_t> Find(uint32_t parent, std::string_view name) const;
+  std::optional<uint32_t> FindPath(std::string_view path) const;
+  std::optional<uint32_t> FindCode(uint32_t code) const;
+
+  // Sorted indices for the calls above; set by ReadRowContents.
+  std::vector<uint32_t> by_path;
+};
+
+// What ReadRowContents needs to know beside the row.
+struct RowReader {
+  const Dataset& dataset;
+  PluginRegistry& plugins;
+  const TreeOptions& options;
+};
+
+// The contents of `row`. Does not fail: what is wrong with a cell is its item's
+// `error`. For each blob: nothing when blob_info came along (its head answers);
+// else the first bytes of it unless its media type is declared, and its size
+// where the descriptor does not say; indexing when options.indexer knows the
+// type. `column_texts`, unless null, gets each column's value as JSON.
+RowContents ReadRowContents(const RowReader& reader, const Row& row,
+                            std::vector<std::string>* column_texts = nullptr);
+
+// The bytes of a value file: kRowJson, kNumber, kText, kTensor, kJson.
+// kInternal for other kinds.
+Result<std::string> ValueFileText(const RowItem& item, const Row& row);
+
+// A blob column's cell, whatever type carries it. Requires: not null.
+BlobCell BlobCellAt(const Array& array, uint64_t index);
+
+}  // namespace rowfs
+#endif  // ROWFS_FS_TREE_ROW_CONTENTS_H_

@@ -1,0 +1,188 @@
+#include <algorithm>
+
+#include "fs/tree/files.h"
+#include "fs/tree/tree_state.h"
+
+namespace rowfs {
+namespace {
+
+// Of one file that .rowfs/prefetch names; more would push out what came before.
+constexpr uint64_t kPrefetchBytesMax = 64 << 20;
+constexpr uint64_t kPrefetchReadBytes = 1 << 20;
+constexpr uint64_t kPrefetchEntriesMax = 100'000;
+
+}  // namespace
+
+Result<Tree::State::File> Tree::State::OpenFile(const Place& at, Wait wait) {
+  Snapshot& snapshot = *at.snapshot;
+  if (at.table && at.table->type == TableNode::Type::kViewFile) {
+    if (wait == Wait::kNo) return WouldWait();
+    return snapshot.OpenView(at.table->row, at.table->cell, at.table->path);
+  }
+  const NodeKind kind = at.node.kind;
+  if (kind == NodeKind::kRowFile ||
+      (at.table && at.table->type == TableNode::Type::kItem)) {
+    ROWFS_ASSIGN_OR_RETURN(const Found found, FindItem(at, wait));
+    return snapshot.OpenItem(*found.contents, found.get(), wait);
+  }
+  if (kind == NodeKind::kControlFile) {
+    return File(std::make_shared<TextFile>(
+        ControlText(snapshot, static_cast<ControlFile>(at.node.item))));
+  }
+  if (kind == NodeKind::kMetadata) {
+    ROWFS_ASSIGN_OR_RETURN(const auto file, snapshot.Metadata(wait));
+    return File(file);
+  }
+  return Status(Code::kInvalidArgument, "is a folder or a link");
+}
+
+void Tree::State::NoteSize(const Place& at, uint64_t size) {
+  if (at.table) table_.SetExactSize(at.id, size);
+}
+
+Result<OpenedFile> Tree::State::Open(NodeId id, Wait wait) {
+  ROWFS_ASSIGN_OR_RETURN(const Place at, Locate(id));
+  const Result<File> file = OpenFile(at, wait);
+  if (!file.ok()) {
+    if (wait == Wait::kNo && file.status().code() == Code::kUnavailable) {
+      return file.status();
+    }
+    NoteError(id, file.status());
+    return file.status().With(NameOf(at));
+  }
+  OpenedFile opened;
+  opened.changing = at.node.kind == NodeKind::kControlFile &&
+                    IsChanging(static_cast<ControlFile>(at.node.item));
+  NoteSize(at, file.value()->size());
+  const Result<Attributes> attributes = GetAttr(id, Wait::kNo);
+  if (attributes.ok()) opened.attributes = attributes.value();
+  opened.attributes.size = file.value()->size();
+  opened.handle = handles_.Add({id, file.value()});
+  return opened;
+}
+
+Result<Tree::State::File> Tree::State::FileOf(NodeId id, Wait wait) {
+  {
+    const MutexLock lock(mu_);
+    for (auto it = unopened_.begin(); it != unopened_.end(); ++it) {
+      if (it->first != id) continue;
+      unopened_.splice(unopened_.begin(), unopened_, it);
+      return it->second;
+    }
+  }
+  ROWFS_ASSIGN_OR_RETURN(const Place at, Locate(id));
+  ROWFS_ASSIGN_OR_RETURN(File file, OpenFile(at, wait));
+  const bool keep = at.node.kind != NodeKind::kControlFile;
+  const MutexLock lock(mu_);
+  if (keep) unopened_.emplace_front(id, file);
+  if (unopened_.size() > kUnopenedFilesKept) unopened_.pop_back();
+  return file;
+}
+
+Result<size_t> Tree::State::Read(NodeId id, uint64_t handle, uint64_t offset,
+                                 MutableByteSpan out, Wait wait) {
+  File file;
+  if (handle != 0) {
+    const auto opened = handles_.Find(handle);
+    if (!opened) return Status(Code::kInvalidArgument, "no such open file");
+    file = opened->file;
+  } else {
+    ROWFS_ASSIGN_OR_RETURN(file, FileOf(id, wait));
+  }
+  if (wait == Wait::kNo && !file->in_memory()) return WouldWait();
+  Result<size_t> size = file->ReadAt(offset, out);
+  if (size.ok()) return size;
+  NoteError(id, size.status());
+  const Result<Place> at = Locate(id);
+  return at.ok() ? size.status().With(NameOf(at.value())) : size.status();
+}
+
+void Tree::State::Release(uint64_t handle) {
+  const auto opened = handles_.Remove(handle);
+  if (!opened) return;
+  const std::optional<Node> node = DecodeNode(opened->node);
+  const bool control = node && node->kind == NodeKind::kControlFile;
+  if (control &&
+      static_cast<ControlFile>(node->item) == ControlFile::kPrefetch) {
+    prefetcher_.Flush();
+  }
+}
+
+Status Tree::State::Write(NodeId id, ByteSpan bytes) {
+  const std::optional<Node> node = DecodeNode(id);
+  if (!node || node->kind != NodeKind::kControlFile ||
+      static_cast<ControlFile>(node->item) != ControlFile::kPrefetch) {
+    return {Code::kInvalidArgument, "not a file that takes lines"};
+  }
+  return prefetcher_.Write(bytes);
+}
+
+bool Tree::State::open_needed() const {
+  return !options_.exact_stat && !options_.stored_only;
+}
+
+void Tree::State::PrefetchFile(NodeId id) {
+  const Result<OpenedFile> opened = Open(id, Wait::kYes);
+  if (!opened.ok()) return;
+  const auto file = handles_.Find(opened.value().handle);
+  if (file && !file->file->in_memory()) {
+    const uint64_t size = std::min(file->file->size(), kPrefetchBytesMax);
+    Bytes buffer(std::min(size, kPrefetchReadBytes));
+    for (uint64_t at = 0; at < size; at += buffer.size()) {
+      if (!file->file->ReadAt(at, buffer).ok()) break;
+    }
+  }
+  Release(opened.value().handle);
+}
+
+void Tree::State::PrefetchRow(Snapshot& snapshot, uint64_t row) {
+  const auto contents = snapshot.Contents(row, Wait::kYes);
+  if (!contents.ok()) return;
+  for (const auto& [column, item] : contents.value()->blobs) {
+    const Entry entry = ItemEntry(snapshot, *contents.value(),
+                                  contents.value()->items[item], true);
+    PrefetchFile(entry.node);
+    Forget(entry.node, 1);
+  }
+}
+
+Status Tree::State::Prefetch(std::string_view line) {
+  while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) {
+    line.remove_suffix(1);
+  }
+  if (line.empty()) return {};
+  Snapshot& mounted = versions_.mounted();
+  const auto rows = Selection::Parse(line, mounted.layout().row_count());
+  if (rows.ok()) {
+    for (uint64_t i = 0; i < rows.value().row_count(); ++i) {
+      PrefetchRow(mounted, rows.value().at(i));
+    }
+    return {};
+  }
+  if (rows.status().code() == Code::kOutOfRange) return rows.status();
+  ROWFS_ASSIGN_OR_RETURN(const Entry entry, Resolve(line, true));
+  if (entry.attributes.type == NodeType::kFile) {
+    PrefetchFile(entry.node);
+  } else {
+    // A folder: the files in it, as many as are listed.
+    std::vector<NodeId> files;
+    ROWFS_RETURN_IF_ERROR(ReadDir(
+        entry.node, 0, true, Wait::kYes, [&](const DirectoryEntry& child) {
+          const bool file = child.entry.attributes.type == NodeType::kFile;
+          if (file && child.entry.node != 0) {
+            files.push_back(child.entry.node);
+          } else if (child.entry.node != 0) {
+            Forget(child.entry.node, 1);
+          }
+          return files.size() < kPrefetchEntriesMax;
+        }));
+    for (const NodeId file : files) {
+      PrefetchFile(file);
+      Forget(file, 1);
+    }
+  }
+  Forget(entry.node, 1);
+  return {};
+}
+
+}  // namespace rowfs
