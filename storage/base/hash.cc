@@ -83,7 +83,7 @@ std::string ToBase64(ByteSpan bytes) {
   for (size_t i = 0; i < bytes.size(); i += kStep) {
     const ByteSpan step = bytes.subspan(i, std::min(kStep, bytes.size() - i));
     at += static_cast<size_t>(
-        EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data() + at),
+        EVP_EncodeBlock(AsU8(std::as_writable_bytes(std::span(text))) + at,
                         AsU8(step), static_cast<int>(step.size())));
   }
   text.resize(at);

@@ -201,6 +201,13 @@ Json Number(std::string text) {
 
 }  // namespace
 
+Json::Json() = default;
+Json::~Json() = default;
+Json::Json(const Json& other) = default;
+Json& Json::operator=(const Json& other) = default;
+Json::Json(Json&& other) noexcept = default;
+Json& Json::operator=(Json&& other) noexcept = default;
+
 Json Json::Bool(bool value) {
   Json json;
   json.kind = Kind::kBool;

@@ -25,6 +25,14 @@ struct Json {
   std::vector<Json> items;
   std::vector<std::pair<std::string, Json>> members;  // in order, unique keys
 
+  // Written out: clang 14 cannot make them while Json is incomplete.
+  Json();
+  ~Json();
+  Json(const Json& other);
+  Json& operator=(const Json& other);
+  Json(Json&& other) noexcept;
+  Json& operator=(Json&& other) noexcept;
+
   static Json Bool(bool value);
   static Json Int(int64_t value);
   static Json Uint(uint64_t value);
