@@ -217,7 +217,7 @@ class FolderSource final : public TableSource {
           std::pair("metadata.csv", &ParseCsv)}) {
       const auto found = std::find_if(
           files_.begin(), files_.end(),
-          [&](const FolderFile& file) { return file.path == name; });
+          [&name = name](const FolderFile& file) { return file.path == name; });
       if (found == files_.end() || single_file_) continue;
       files_.erase(found);
       const Location location = root_.Join(name);
