@@ -48,7 +48,7 @@ uint64_t CountBits(std::string_view bitmap, uint64_t bits) {
         std::popcount(static_cast<unsigned char>(bitmap[i])));
   }
   for (uint64_t i = bits / 8 * 8; i < bits; ++i) {
-    count += static_cast<unsigned char>(bitmap[i / 8]) >> (7 - i % 8) & 1;
+    count += static_cast<unsigned char>(bitmap[i / 8]) >> (i % 8) & 1;
   }
   return count;
 }
@@ -180,7 +180,7 @@ uint64_t RowIdSequence::At(uint64_t row) const {
   }
   while (true) {
     const auto byte = static_cast<unsigned char>(segment.bitmap[bit / 8]);
-    const bool present = (byte >> (7 - bit % 8) & 1) != 0;
+    const bool present = (byte >> (bit % 8) & 1) != 0;
     if (present && left == 0) return segment.start + bit;
     if (present) --left;
     ++bit;

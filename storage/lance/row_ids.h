@@ -35,7 +35,7 @@ class RowIdSequence {
     bool is_array = false;
     uint64_t start = 0;            // ranges
     std::vector<uint64_t> values;  // array: ids; else: holes, increasing
-    std::string bitmap;            // most significant bit first, 1 = present
+    std::string bitmap;            // least significant bit first, 1 = present
   };
 
   std::vector<Segment> segments_;

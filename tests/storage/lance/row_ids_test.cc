@@ -32,7 +32,7 @@ TEST(RowIdSequence, ReadsEverySegmentForm) {
   auto* bitmap = message.add_segments()->mutable_range_with_bitmap();
   bitmap->set_start(100);
   bitmap->set_end(111);
-  bitmap->set_bitmap("\x81\x5f");  // 100, 107, 109 and spare bits
+  bitmap->set_bitmap("\x81\xfa");  // 100, 107, 109 and spare bits
   auto* array = message.add_segments()->mutable_array()->mutable_u32_array();
   array->set_base(1000);
   array->set_offsets(std::string("\7\0\0\0\0\0\0\0", 8));

@@ -1,0 +1,164 @@
+// rowfs's view of a Lance dataset behind a C interface, for test programs in
+// other languages. Every call returns 0, or the Code with its message in
+// `error`.
+
+#include <cstring>
+#include <string>
+
+#include "storage/lance/dataset.h"
+#include "storage/object/open_store.h"
+#include "tests/oracle/arrow_export.h"
+
+namespace {
+
+using namespace rowfs;  // NOLINT: nothing but this file is in this library
+
+struct Handle {
+  std::unique_ptr<StoreRegistry> stores = MakeStoreRegistry();
+  std::unique_ptr<TableSource> table;
+  std::string text;  // last JSON given out
+};
+
+struct ErrorText {
+  char* text;
+  size_t size;
+};
+
+int Fail(const Status& status, const ErrorText* error) {
+  const std::string message(status.message());
+  const size_t length = std::min(message.size(), error->size - 1);
+  std::memcpy(error->text, message.data(), length);
+  error->text[length] = '\0';
+  return static_cast<int>(status.code());
+}
+
+int Export(Result<RecordBatch> batch, ArrowSchema* schema, ArrowArray* array,
+           const ErrorText* error) {
+  if (!batch.ok()) return Fail(batch.status(), error);
+  for (size_t i = 0; i < batch.value().columns.size(); ++i) {
+    const Status status =
+        Validate(batch.value().columns[i], batch.value().schema.fields[i].name);
+    if (!status.ok()) return Fail(status, error);
+  }
+  ExportBatch(std::move(batch).value(), schema, array);
+  return 0;
+}
+
+}  // namespace
+
+extern "C" {
+
+// `allow`: prefixes for external blobs, one a line.
+int RowfsOpen(const char* uri, const char* version, const char* allow,
+              Handle** out, const ErrorText* error) {
+  auto handle = std::make_unique<Handle>();
+  OpenContext context;
+  context.stores = handle->stores.get();
+  std::string_view lines = allow;
+  while (!lines.empty()) {
+    const size_t end = std::min(lines.find('\n'), lines.size());
+    context.allow_external.emplace_back(lines.substr(0, end));
+    lines.remove_prefix(std::min(end + 1, lines.size()));
+  }
+  const auto location = handle->stores->Resolve(uri);
+  if (!location.ok()) return Fail(location.status(), error);
+  auto table = LanceFormat().open(location.value(), version, context);
+  if (!table.ok()) return Fail(table.status(), error);
+  handle->table = std::move(table).value();
+  *out = handle.release();
+  return 0;
+}
+
+void RowfsClose(Handle* handle) { delete handle; }
+
+uint64_t RowfsRowCount(Handle* handle) { return handle->table->row_count(); }
+
+uint64_t RowfsColumnCount(Handle* handle) {
+  return handle->table->schema().fields.size();
+}
+
+int RowfsTake(Handle* handle, const uint64_t* rows, uint64_t row_count,
+              const size_t* columns, uint64_t column_count, ArrowSchema* schema,
+              ArrowArray* array, const ErrorText* error) {
+  return Export(handle->table->Take({rows, row_count}, {columns, column_count},
+                                    BlobDetail::kFull),
+                schema, array, error);
+}
+
+int RowfsScan(Handle* handle, uint64_t begin, uint64_t end, uint64_t batch_rows,
+              const size_t* columns, uint64_t column_count, BatchReader** out,
+              const ErrorText* error) {
+  auto reader = handle->table->Scan({columns, column_count}, begin, end,
+                                    batch_rows, BlobDetail::kFull);
+  if (!reader.ok()) return Fail(reader.status(), error);
+  *out = reader.value().release();
+  return 0;
+}
+
+int RowfsNext(BatchReader* reader, ArrowSchema* schema, ArrowArray* array,
+              const ErrorText* error) {
+  return Export(reader->Next(), schema, array, error);
+}
+
+void RowfsEndScan(BatchReader* reader) { delete reader; }
+
+int RowfsRowId(Handle* handle, uint64_t row, uint64_t* out,
+               const ErrorText* error) {
+  const auto id = handle->table->RowId(row);
+  if (!id.ok()) return Fail(id.status(), error);
+  *out = id.value();
+  return 0;
+}
+
+// A cell as ExportBatch described it; size and base are -1 where absent. The
+// bytes stay valid until the next call on the handle.
+int RowfsReadBlob(Handle* handle, uint8_t kind, const char* object,
+                  uint64_t offset, int64_t size, int64_t base,
+                  const char** bytes, uint64_t* byte_count,
+                  const ErrorText* error) {
+  BlobCell cell;
+  cell.kind = static_cast<BlobKind>(kind);
+  cell.object = object;
+  cell.offset = offset;
+  if (size >= 0) cell.size = static_cast<uint64_t>(size);
+  if (base >= 0) cell.base_id = static_cast<uint32_t>(base);
+  const auto source = handle->table->OpenBlob(cell);
+  if (!source.ok()) return Fail(source.status(), error);
+  if (source.value().bytes) {
+    handle->text = AsText(*source.value().bytes);
+  } else {
+    const auto read =
+        source.value().reader->Read(source.value().range, ReadKind::kData);
+    if (!read.ok()) return Fail(read.status(), error);
+    handle->text = AsText(read.value());
+  }
+  *bytes = handle->text.data();
+  *byte_count = handle->text.size();
+  return 0;
+}
+
+const char* RowfsDescribe(Handle* handle) {
+  handle->text = WriteJson(handle->table->Describe());
+  return handle->text.c_str();
+}
+
+int RowfsVersions(Handle* handle, const char** out, const ErrorText* error) {
+  const auto versions = handle->table->Versions();
+  if (!versions.ok()) return Fail(versions.status(), error);
+  Json list = Json::Array();
+  for (const TableVersion& version : versions.value()) {
+    Json tags = Json::Array();
+    for (const std::string& tag : version.tags) {
+      tags.items.push_back(Json::String(tag));
+    }
+    Json item = Json::Object();
+    item.Add("version", Json::Uint(version.version));
+    item.Add("tags", std::move(tags));
+    list.items.push_back(std::move(item));
+  }
+  handle->text = WriteJson(list);
+  *out = handle->text.c_str();
+  return 0;
+}
+
+}  // extern "C"
