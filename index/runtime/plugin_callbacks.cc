@@ -71,6 +71,35 @@ uint64_t TextBytes(const ViewEntry& entry) {
 
 }  // namespace
 
+OutputCollector::OutputCollector(size_t count)
+    : outputs_(count, Wrong("plugin made no output for this item")),
+      failed_(count, false) {}
+
+Status OutputCollector::Write(size_t item, ByteSpan bytes) {
+  if (item >= outputs_.size() || failed_[item]) {
+    return Wrong("output was not asked for");
+  }
+  if (bytes.size() > kOutputBytesMax - bytes_) {
+    return Status(Code::kResourceExhausted, "output is too large");
+  }
+  bytes_ += bytes.size();
+  if (!outputs_[item].ok()) outputs_[item] = Bytes();
+  AppendBytes(&outputs_[item].value(), bytes);
+  return Status();
+}
+
+Status OutputCollector::Fail(size_t item, const Status& error) {
+  if (item >= outputs_.size()) return Wrong("output was not asked for");
+  failed_[item] = true;
+  outputs_[item] = error;
+  return Status();
+}
+
+bool OutputCollector::Restart() {
+  *this = OutputCollector(outputs_.size());
+  return true;
+}
+
 int32_t WithoutExceptions(Status* error, const std::function<Status()>& body) {
   try {
     if (error->ok()) *error = body();
@@ -184,7 +213,7 @@ int32_t OutputForwarder::Write(void* ctx, size_t item, const uint8_t* data,
                                size_t size) {
   auto& self = *static_cast<OutputForwarder*>(ctx);
   return WithoutExceptions(&self.error_, [&]() -> Status {
-    if (item >= self.state_.size() || self.state_[item] == State::kFailed) {
+    if (item >= self.item_count_) {
       return Wrong("plugin wrote an output that was not asked for");
     }
     if (size != 0 && data == nullptr) {
@@ -194,7 +223,6 @@ int32_t OutputForwarder::Write(void* ctx, size_t item, const uint8_t* data,
       return Status(Code::kResourceExhausted, "output is too large");
     }
     self.bytes_ += size;
-    self.state_[item] = State::kWritten;
     return self.out_.Write(item, FromU8(data, size));
   });
 }
@@ -203,24 +231,14 @@ int32_t OutputForwarder::Fail(void* ctx, size_t item, int32_t code,
                               rowfs_str message) {
   auto& self = *static_cast<OutputForwarder*>(ctx);
   return WithoutExceptions(&self.error_, [&]() -> Status {
-    if (item >= self.state_.size() || self.state_[item] == State::kFailed) {
+    if (item >= self.item_count_) {
       return Wrong("plugin failed an output that was not asked for");
     }
     ROWFS_ASSIGN_OR_RETURN(const auto text, TextOf(message));
-    self.state_[item] = State::kFailed;
     return self.out_.Fail(
         item,
         StatusFromPlugin(code == ROWFS_OK ? ROWFS_E_INTERNAL : code, text));
   });
-}
-
-Status OutputForwarder::Finish() {
-  for (size_t item = 0; item < state_.size(); ++item) {
-    if (state_[item] != State::kNone) continue;
-    ROWFS_RETURN_IF_ERROR(
-        out_.Fail(item, Wrong("plugin made no output for this item")));
-  }
-  return Status();
 }
 
 int32_t ReaderSource::ReadAt(void* ctx, uint64_t offset, uint8_t* out,

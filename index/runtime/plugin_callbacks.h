@@ -26,6 +26,26 @@ class OutputSink {
   virtual Status Write(size_t item, ByteSpan bytes) = 0;
   // Output `item` failed alone.
   virtual Status Fail(size_t item, const Status& error) = 0;
+  // Forget what was written, since the call is made again. False when that
+  // cannot be taken back.
+  virtual bool Restart() { return false; }
+};
+
+// Keeps the outputs of one decode.
+class OutputCollector final : public OutputSink {
+ public:
+  explicit OutputCollector(size_t count);
+
+  Status Write(size_t item, ByteSpan bytes) override;
+  Status Fail(size_t item, const Status& error) override;
+  bool Restart() override;
+  // One per item; kInternal for those that got nothing.
+  std::vector<Result<Bytes>>& outputs() { return outputs_; }
+
+ private:
+  std::vector<Result<Bytes>> outputs_;
+  std::vector<bool> failed_;
+  uint64_t bytes_ = 0;
 };
 
 // Run `body` inside a C callback or around a C call: exceptions (ours is only
@@ -82,23 +102,19 @@ class PlanCollector {
 class OutputForwarder {
  public:
   OutputForwarder(size_t item_count, OutputSink* out)
-      : state_(item_count, State::kNone), out_(*out) {}
+      : item_count_(item_count), out_(*out) {}
 
   rowfs_output_sink sink() {
     return {this, &OutputForwarder::Write, &OutputForwarder::Fail};
   }
   const Status& error() const { return error_; }
-  // Fail the items that got neither bytes nor an error.
-  Status Finish();
 
  private:
-  enum class State : uint8_t { kNone, kWritten, kFailed };
-
   static int32_t Write(void* ctx, size_t item, const uint8_t* data,
                        size_t size);
   static int32_t Fail(void* ctx, size_t item, int32_t code, rowfs_str message);
 
-  std::vector<State> state_;
+  const size_t item_count_;
   OutputSink& out_;
   uint64_t bytes_ = 0;
   Status error_;

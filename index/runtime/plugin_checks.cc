@@ -15,12 +15,6 @@ bool HasControl(std::string_view text) {
   return std::ranges::any_of(text, IsControl);
 }
 
-std::string OneLine(std::string_view text) {
-  std::string line(text.substr(0, sizeof(rowfs_error::message)));
-  std::ranges::replace_if(line, IsControl, '?');
-  return line;
-}
-
 bool IsPathPart(std::string_view name) {
   return !name.empty() && name.size() <= kEntryNameBytesMax && name != "." &&
          name != ".." && name.find('/') == std::string_view::npos &&
@@ -74,6 +68,12 @@ Code CodeFromPlugin(int32_t code) {
 }
 
 }  // namespace
+
+std::string OneLine(std::string_view text) {
+  std::string line(text.substr(0, sizeof(rowfs_error::message)));
+  std::ranges::replace_if(line, IsControl, '?');
+  return line;
+}
 
 Status StatusFromPlugin(int32_t code, std::string_view message) {
   if (code == ROWFS_OK) return Status();

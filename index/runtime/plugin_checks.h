@@ -29,8 +29,11 @@ inline constexpr uint64_t kIndexBytesMax = uint64_t{256} << 20;
 // All outputs of one decode.
 inline constexpr uint64_t kOutputBytesMax = uint64_t{1} << 30;
 
-// The error a ROWFS_E_ code stands for; OK for ROWFS_OK. Control bytes of
-// `message` are replaced, so that it stays one line.
+// `text` with its control bytes replaced and cut to 512 bytes: what a plugin
+// says ends up in logs and on terminals.
+std::string OneLine(std::string_view text);
+
+// The error a ROWFS_E_ code stands for; OK for ROWFS_OK.
 Status StatusFromPlugin(int32_t code, std::string_view message);
 
 // kInternal when a plugin may not have this name, version or magic.

@@ -26,27 +26,6 @@ Status FirstError(const Status& callback, const Status& call) {
   return callback.ok() ? call : callback;
 }
 
-class OutputCollector final : public OutputSink {
- public:
-  explicit OutputCollector(size_t count) {
-    outputs_.reserve(count);
-    for (size_t i = 0; i < count; ++i) outputs_.emplace_back(Bytes());
-  }
-
-  Status Write(size_t item, ByteSpan bytes) override {
-    AppendBytes(&outputs_[item].value(), bytes);
-    return Status();
-  }
-  Status Fail(size_t item, const Status& error) override {
-    outputs_[item] = error;
-    return Status();
-  }
-  std::vector<Result<Bytes>>& outputs() { return outputs_; }
-
- private:
-  std::vector<Result<Bytes>> outputs_;
-};
-
 int32_t LayoutOf(IngestOptions::Layout layout) {
   return layout == IngestOptions::Layout::kStored ? ROWFS_LAYOUT_STORED
                                                   : ROWFS_LAYOUT_CONTAINER;
@@ -297,13 +276,12 @@ Status PluginHost::DecodeTo(const PluginIndex& index, const DecodeGroup& group,
   for (const ByteSpan range : ranges) c_ranges.push_back(BytesOf(range));
   OutputForwarder forwarder(group.items.size(), out);
   const rowfs_output_sink sink = forwarder.sink();
-  ROWFS_RETURN_IF_ERROR(CallWith(
+  return CallWith(
       index, &forwarder.error(), [&](rowfs_index* open, rowfs_error* error) {
         return library_->api().decode(open, BytesOf(group.recipe),
                                       c_ranges.data(), c_ranges.size(), &sink,
                                       error);
-      }));
-  return forwarder.Finish();
+      });
 }
 
 Result<std::vector<Result<Bytes>>> PluginHost::Decode(

@@ -1,11 +1,15 @@
 #include "index/runtime/plugin_registry.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <map>
 #include <system_error>
 
 #include "index/runtime/plugin_host.h"
+#include "index/runtime/plugin_worker.h"
+#include "storage/base/clock.h"
 #include "storage/base/hash.h"
 
 namespace rowfs {
@@ -13,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using PluginVector = std::vector<std::unique_ptr<Plugin>>;
+constexpr std::string_view kWorkerName = "rowfs-worker";
 
 // The first of two plugins with one name, or one magic, wins.
 Status CheckUnique(const PluginVector& plugins, const Plugin& added) {
@@ -35,23 +39,120 @@ Result<std::unique_ptr<Plugin>> OpenInProcess(const std::string& path) {
   return std::unique_ptr<Plugin>(std::move(host));
 }
 
+// Opens plugins as the options say. Workers are started all at once and then
+// asked one after the other.
+class PluginOpener {
+ public:
+  PluginOpener(const PluginOptions& options, std::string worker_program)
+      : in_process_(options.in_process),
+        workers_max_(options.workers_max != 0 ? options.workers_max
+                                              : ProcessorCount()) {
+    settings_.program = std::move(worker_program);
+    settings_.memory_bytes_max = options.memory_bytes_max;
+    settings_.deadline_ms = options.deadline_ms;
+    settings_.ingest_stall_ms = options.ingest_stall_ms;
+  }
+
+  // One result per path.
+  std::vector<Result<std::unique_ptr<Plugin>>> Open(
+      const std::vector<std::string>& paths) {
+    std::vector<Result<std::unique_ptr<Plugin>>> opened;
+    if (in_process_) {
+      for (const auto& path : paths) opened.push_back(OpenInProcess(path));
+      return opened;
+    }
+    std::vector<Result<std::unique_ptr<PluginWorker>>> started;
+    for (const std::string& path : paths) {
+      settings_.plugin = fs::absolute(path).string();
+      started.push_back(
+          PluginWorker::Start(starter_, settings_, workers_max_, &clock_));
+    }
+    for (auto& worker : started) {
+      Status status = worker.status();
+      if (status.ok()) status = worker.value()->Describe();
+      if (status.ok()) {
+        opened.emplace_back(std::move(worker).value());
+      } else {
+        opened.emplace_back(status);
+      }
+    }
+    return opened;
+  }
+
+ private:
+  static size_t ProcessorCount() {
+    return static_cast<size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  }
+
+  const bool in_process_;
+  const size_t workers_max_;
+  WorkerSettings settings_;
+  RealClock clock_;
+  std::shared_ptr<WorkerStarter> starter_ = std::make_shared<WorkerStarter>();
+};
+
+// Moves what is usable over; what is not becomes a problem.
+void Sort(std::vector<Result<std::unique_ptr<Plugin>>> opened,
+          LazyRegistry::Loaded* out) {
+  for (auto& plugin : opened) {
+    Status status = plugin.status();
+    if (status.ok()) status = CheckUnique(out->plugins, *plugin.value());
+    if (status.ok()) {
+      out->plugins.push_back(std::move(plugin).value());
+    } else {
+      out->problems.emplace_back(status.message());
+    }
+  }
+}
+
+Result<std::string> FindWorker(const std::vector<std::string>& folders) {
+  for (const std::string& folder : folders) {
+    const fs::path path = fs::path(folder) / kWorkerName;
+    if (access(path.c_str(), X_OK) == 0) return path.string();
+  }
+  std::string places;
+  for (const std::string& folder : folders) places += " " + folder;
+  return Status(Code::kNotFound, "there is no rowfs-worker in" + places +
+                                     "; install it there, or use --in-process "
+                                     "for data you trust");
+}
+
 }  // namespace
 
-std::vector<std::string> PluginList::Names() const {
+const LazyRegistry::Loaded& LazyRegistry::Get() const {
+  {
+    MutexLock lock(mu_);
+    while (loading_) loaded_.Wait(mu_);
+    if (all_ != nullptr) return *all_;
+    loading_ = true;
+  }
+  auto all = std::make_unique<const Loaded>(load_());
+  MutexLock lock(mu_);
+  all_ = std::move(all);
+  loading_ = false;
+  loaded_.NotifyAll();
+  return *all_;
+}
+
+std::vector<std::string> LazyRegistry::Names() const {
   std::vector<std::string> names;
-  for (const auto& plugin : plugins_) names.push_back(plugin->name());
+  for (const auto& plugin : Get().plugins) names.push_back(plugin->name());
   return names;
 }
 
-Plugin* PluginList::FindByName(std::string_view name) {
-  for (const auto& plugin : plugins_) {
+std::vector<std::string> LazyRegistry::Problems() const {
+  return Get().problems;
+}
+
+Plugin* LazyRegistry::FindByName(std::string_view name) {
+  for (const auto& plugin : Get().plugins) {
     if (plugin->name() == name) return plugin.get();
   }
   return nullptr;
 }
 
-Plugin* PluginList::FindByMagic(ByteSpan stream_info) {
-  for (const auto& plugin : plugins_) {
+Plugin* LazyRegistry::FindByMagic(ByteSpan stream_info) {
+  for (const auto& plugin : Get().plugins) {
     const std::array<char, 4> magic = plugin->magic();
     if (AsText(stream_info).starts_with({magic.data(), magic.size()})) {
       return plugin.get();
@@ -60,12 +161,12 @@ Plugin* PluginList::FindByMagic(ByteSpan stream_info) {
   return nullptr;
 }
 
-Result<Plugin*> PluginList::FindByContent(ByteSpan head,
-                                          std::string_view file_name) {
+Result<Plugin*> LazyRegistry::FindByContent(ByteSpan head,
+                                            std::string_view file_name) {
   Plugin* best = nullptr;
   int best_sure = 0;
   Status error;
-  for (const auto& plugin : plugins_) {
+  for (const auto& plugin : Get().plugins) {
     const Result<int> sure = plugin->Probe(head, file_name);
     if (!sure.ok()) {
       // One that dies on these bytes does not hide one that knows them.
@@ -109,28 +210,28 @@ std::vector<std::string> FindPluginFiles(
 
 Result<std::unique_ptr<PluginRegistry>> OpenPlugins(
     const PluginOptions& options) {
-  if (!options.in_process) {
-    return Status(Code::kUnsupported, "plugins run only in process so far");
+  const auto folders = PluginFolders(options.directory);
+  const auto files = FindPluginFiles(folders);
+  std::string worker;
+  const bool any = !files.empty() || !options.extra_paths.empty();
+  if (!options.in_process && any) {
+    ROWFS_ASSIGN_OR_RETURN(worker, FindWorker(folders));
   }
-  PluginVector plugins;
-  std::vector<std::string> problems;
-  // What the user names comes first and must work; what is merely there may be
-  // unusable (a library is missing) without taking the others away.
-  const auto add = [&](const std::string& path) -> Status {
-    ROWFS_ASSIGN_OR_RETURN(auto plugin, OpenInProcess(path));
-    ROWFS_RETURN_IF_ERROR(CheckUnique(plugins, *plugin));
-    plugins.push_back(std::move(plugin));
-    return Status();
+  auto opener = std::make_shared<PluginOpener>(options, worker);
+  // What the user names must work, now; what is merely there may be unusable (a
+  // library is missing) without taking the others away.
+  auto named = std::make_shared<LazyRegistry::Loaded>();
+  for (auto& plugin : opener->Open(options.extra_paths)) {
+    ROWFS_RETURN_IF_ERROR(plugin.status());
+    ROWFS_RETURN_IF_ERROR(CheckUnique(named->plugins, *plugin.value()));
+    named->plugins.push_back(std::move(plugin).value());
+  }
+  const auto load = [opener, named, files] {
+    LazyRegistry::Loaded all = std::move(*named);
+    Sort(opener->Open(files), &all);
+    return all;
   };
-  for (const std::string& path : options.extra_paths) {
-    ROWFS_RETURN_IF_ERROR(add(path));
-  }
-  for (const auto& path : FindPluginFiles(PluginFolders(options.directory))) {
-    const Status status = add(path);
-    if (!status.ok()) problems.emplace_back(status.message());
-  }
-  return std::unique_ptr<PluginRegistry>(
-      std::make_unique<PluginList>(std::move(plugins), std::move(problems)));
+  return std::unique_ptr<PluginRegistry>(std::make_unique<LazyRegistry>(load));
 }
 
 PluginIndex MakePluginIndex(const Plugin& plugin, SharedBytes stream_info,

@@ -1,33 +1,50 @@
-// The registry over a fixed list of plugins, and where plugins are found.
+// The registry over plugins that are loaded at the first question, and where
+// plugins are found.
 //
-// PluginList is immutable after construction and as thread-safe as its plugins.
+// Thread-safe, as far as the plugins are.
 #ifndef ROWFS_INDEX_RUNTIME_PLUGIN_REGISTRY_H_
 #define ROWFS_INDEX_RUNTIME_PLUGIN_REGISTRY_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "index/runtime/plugin.h"
+#include "storage/base/sync.h"
 
 namespace rowfs {
 
-class PluginList final : public PluginRegistry {
+using PluginVector = std::vector<std::unique_ptr<Plugin>>;
+
+class LazyRegistry final : public PluginRegistry {
  public:
-  PluginList(std::vector<std::unique_ptr<Plugin>> plugins,
-             std::vector<std::string> problems)
-      : plugins_(std::move(plugins)), problems_(std::move(problems)) {}
+  struct Loaded {
+    PluginVector plugins;
+    std::vector<std::string> problems;
+  };
+
+  // `load` is called once, at the first question, since loading media libraries
+  // takes a tenth of a second that a mount without media need not spend.
+  explicit LazyRegistry(std::function<Loaded()> load)
+      : load_(std::move(load)) {}
 
   std::vector<std::string> Names() const override;
   Plugin* FindByName(std::string_view name) override;
   Plugin* FindByMagic(ByteSpan stream_info) override;
   Result<Plugin*> FindByContent(ByteSpan head,
                                 std::string_view file_name) override;
-  std::vector<std::string> Problems() const override { return problems_; }
+  std::vector<std::string> Problems() const override;
 
  private:
-  const std::vector<std::unique_ptr<Plugin>> plugins_;
-  const std::vector<std::string> problems_;
+  // Loads them, or waits until another thread has.
+  const Loaded& Get() const EXCLUDES(mu_);
+
+  const std::function<Loaded()> load_;
+  mutable Mutex mu_;
+  mutable CondVar loaded_;
+  mutable bool loading_ GUARDED_BY(mu_) = false;
+  mutable std::unique_ptr<const Loaded> all_ GUARDED_BY(mu_);
 };
 
 // Folders to look in, in order: `directory`, or beside the running program and

@@ -47,6 +47,30 @@ TEST_F(PluginRegistryTest, FindsPluginsInTheFolder) {
   EXPECT_EQ(found, nullptr);
 }
 
+TEST_F(PluginRegistryTest, RunsPluginsInWorkersUnlessAskedOtherwise) {
+  fs::copy_file(ToyPath(), folder_ / "rowfs_toy.so");
+  fs::create_symlink(fs::path(ROWFS_BUILD_DIR) / "rowfs-worker",
+                     folder_ / "rowfs-worker");
+  std::ofstream(folder_ / "rowfs_broken.so") << "not a library";
+  options_.in_process = false;
+
+  ASSERT_OK_AND_ASSIGN(const auto registry, OpenPlugins(options_));
+
+  EXPECT_THAT(registry->Names(), ElementsAre("toy"));
+  EXPECT_THAT(registry->Problems(), SizeIs(1));
+  Plugin* toy = registry->FindByName("toy");
+  ASSERT_NE(toy, nullptr);
+  EXPECT_THAT(IngestToy(*toy, "TOY1 crash\nx"), HasCode(Code::kInternal));
+  EXPECT_OK(IngestToy(*toy, "TOY1 ok\nx"));
+}
+
+TEST_F(PluginRegistryTest, WithoutTheWorkerProgramThereAreNoPlugins) {
+  fs::copy_file(ToyPath(), folder_ / "rowfs_toy.so");
+  options_.in_process = false;
+
+  EXPECT_THAT(OpenPlugins(options_), HasCode(Code::kNotFound));
+}
+
 TEST_F(PluginRegistryTest, OneUnusablePluginLeavesTheOthers) {
   fs::copy_file(ToyPath(), folder_ / "rowfs_toy.so");
   std::ofstream(folder_ / "rowfs_broken.so") << "not a library";
@@ -64,6 +88,15 @@ TEST_F(PluginRegistryTest, AnExtraPathMustWork) {
   std::ofstream(folder_ / "broken.so") << "not a library";
   options_.extra_paths = {(folder_ / "broken.so").string()};
   EXPECT_THAT(OpenPlugins(options_), HasCode(Code::kUnsupported));
+
+  options_.in_process = false;
+  fs::create_symlink(fs::path(ROWFS_BUILD_DIR) / "rowfs-worker",
+                     folder_ / "rowfs-worker");
+  EXPECT_THAT(OpenPlugins(options_), HasCode(Code::kUnsupported));
+  options_.extra_paths = {(folder_ / "none.so").string()};
+  EXPECT_THAT(OpenPlugins(options_), HasCode(Code::kNotFound));
+  options_.extra_paths = {ToyPath()};
+  EXPECT_OK(OpenPlugins(options_));
 }
 
 TEST_F(PluginRegistryTest, OfTwoWithOneNameTheFirstWins) {
