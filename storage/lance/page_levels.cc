@@ -63,25 +63,6 @@ PageLevels NumberLevels(const LeafPage& page, const LeafColumn& leaf) {
 
 namespace {
 
-CompressiveEncoding EncodePositions(const std::vector<uint64_t>& positions,
-                                    std::vector<Bytes>* buffers) {
-  CompressiveEncoding encoding;
-  if (positions.empty()) {
-    encoding.mutable_constant();
-    return encoding;
-  }
-  if (positions.back() - positions.front() + 1 == positions.size()) {
-    auto* range = encoding.mutable_range();
-    range->set_uncompressed_bits_per_value(64);
-    range->set_start(positions.front());
-    range->set_step(1);
-    return encoding;
-  }
-  Bytes& buffer = buffers->emplace_back();
-  for (const uint64_t position : positions) AppendU64(&buffer, position);
-  return FlatEncoding(64);
-}
-
 CompressiveEncoding EncodeCounts(const std::vector<uint64_t>& counts,
                                  std::vector<Bytes>* buffers) {
   CompressiveEncoding encoding;
@@ -98,6 +79,26 @@ CompressiveEncoding EncodeCounts(const std::vector<uint64_t>& counts,
     return encoding;
   }
   buffers->push_back(std::move(all));
+  return FlatEncoding(64);
+}
+
+CompressiveEncoding EncodePositions(const std::vector<uint64_t>& positions,
+                                    std::vector<Bytes>* buffers) {
+  CompressiveEncoding encoding;
+  if (positions.empty()) {
+    encoding.mutable_constant();
+    return encoding;
+  }
+  if (positions.size() == 1) return EncodeCounts(positions, buffers);
+  if (positions.back() - positions.front() + 1 == positions.size()) {
+    auto* range = encoding.mutable_range();
+    range->set_uncompressed_bits_per_value(64);
+    range->set_start(positions.front());
+    range->set_step(1);
+    return encoding;
+  }
+  Bytes& buffer = buffers->emplace_back();
+  for (const uint64_t position : positions) AppendU64(&buffer, position);
   return FlatEncoding(64);
 }
 

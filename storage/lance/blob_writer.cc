@@ -1,0 +1,173 @@
+#include "storage/lance/blob_writer.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rowfs {
+namespace {
+
+// Payloads longer than this are streamed even where a packed sidecar would take
+// them: what is kept in memory stays bounded.
+constexpr uint64_t kBufferBytesMax = 64 << 20;
+
+class BlobWriter final : public LanceBlobWriter {
+ public:
+  BlobWriter(FragmentWriter* fragment, std::shared_ptr<BlobLedger> ledger,
+             const BlobThresholds& thresholds, size_t field, bool with_info)
+      : fragment_(fragment),
+        ledger_(std::move(ledger)),
+        thresholds_(thresholds),
+        field_(field),
+        with_info_(with_info) {
+    ledger_->open_fields.insert(field_);
+  }
+
+  ~BlobWriter() override { Abandon(); }
+
+  Status Write(ByteSpan bytes) override {
+    ROWFS_RETURN_IF_ERROR(status_);
+    status_ = WriteSome(bytes);
+    return status_;
+  }
+
+  Result<BlobCell> Finish(std::optional<BlobInfo> info) override {
+    ROWFS_RETURN_IF_ERROR(status_);
+    if (info && !with_info_) {
+      return Status(Code::kInvalidArgument,
+                    "blob_info for a blob that was started without");
+    }
+    auto cell = Store(info.has_value());
+    Abandon();
+    if (!cell.ok()) {
+      status_ = cell.status();
+      return status_;
+    }
+    ++ledger_->pending;
+    cell.value().info = std::move(info);
+    return cell;
+  }
+
+  void Abandon() override {
+    if (status_.ok()) {
+      status_ = {Code::kInvalidArgument, "the blob is finished or abandoned"};
+    }
+    dedicated_.writer.reset();
+    buffer_ = {};
+    if (!closed_) ledger_->open_fields.erase(field_);
+    closed_ = true;
+  }
+
+ private:
+  Status WriteSome(ByteSpan bytes) {
+    size_ += bytes.size();
+    if (dedicated_.writer != nullptr) return dedicated_.writer->Write(bytes);
+    AppendBytes(&buffer_, bytes);
+    if (size_ <=
+        std::max(thresholds_.inline_bytes_max,
+                 std::min(thresholds_.packed_bytes_max, kBufferBytesMax))) {
+      return {};
+    }
+    ROWFS_ASSIGN_OR_RETURN(dedicated_, fragment_->StartDedicated());
+    const Bytes buffered = std::exchange(buffer_, {});
+    return dedicated_.writer->Write(buffered);
+  }
+
+  Result<BlobCell> Store(bool has_info) {
+    if (dedicated_.writer == nullptr) {
+      return fragment_->Store(buffer_, thresholds_, field_, has_info);
+    }
+    ROWFS_RETURN_IF_ERROR(dedicated_.writer->Finish());
+    dedicated_.cell.size = size_;
+    return std::move(dedicated_.cell);
+  }
+
+  FragmentWriter* const fragment_;
+  const std::shared_ptr<BlobLedger> ledger_;
+  const BlobThresholds thresholds_;
+  const size_t field_;
+  const bool with_info_;
+  Bytes buffer_;
+  FragmentWriter::Dedicated dedicated_;
+  uint64_t size_ = 0;
+  bool closed_ = false;
+  Status status_;
+};
+
+// Store what a cell brings along; check what it refers to.
+Result<BlobCell> StoreCell(const BlobCell& cell, BlobSink* sink) {
+  if (cell.info) {
+    if (!sink->allow_info) {
+      return Status(Code::kInvalidArgument,
+                    "blob_info needs data of file version 2.3");
+    }
+    if (cell.info->head_only) {
+      return Status(Code::kInvalidArgument, "blob_info is not complete");
+    }
+    sink->saw_info = true;
+  }
+  switch (cell.kind) {
+    case BlobKind::kCell: {
+      const ByteSpan bytes =
+          cell.bytes == nullptr ? ByteSpan() : ByteSpan(*cell.bytes);
+      ROWFS_ASSIGN_OR_RETURN(
+          BlobCell stored,
+          sink->fragment->Store(bytes, sink->thresholds, sink->pack,
+                                cell.info.has_value()));
+      stored.info = cell.info;
+      return stored;
+    }
+    case BlobKind::kInline:
+    case BlobKind::kPacked:
+    case BlobKind::kDedicated:
+      if (!cell.object.starts_with("data/" + sink->fragment->stem())) {
+        return Status(Code::kInvalidArgument,
+                      "the blob lies in another file of a dataset (" +
+                          cell.object + "): copy its bytes");
+      }
+      if (sink->ledger->pending > 0) --sink->ledger->pending;
+      return cell;
+    case BlobKind::kExternal:
+    case BlobKind::kManaged:
+    case BlobKind::kManagedWithBase:
+      return cell;
+  }
+  return Status(Code::kInvalidArgument, "unknown kind of blob");
+}
+
+bool HasBlobs(const LanceField& field) {
+  return field.kind == LanceFieldKind::kBlobV2 ||
+         std::any_of(field.children.begin(), field.children.end(), HasBlobs);
+}
+
+}  // namespace
+
+std::unique_ptr<LanceBlobWriter> MakeBlobWriter(
+    FragmentWriter* fragment, std::shared_ptr<BlobLedger> ledger,
+    const BlobThresholds& thresholds, size_t field, bool with_info) {
+  return std::make_unique<BlobWriter>(fragment, std::move(ledger), thresholds,
+                                      field, with_info);
+}
+
+Result<Array> StoreBlobs(const LanceField& field, const Array& array,
+                         BlobSink* sink) {
+  if (!HasBlobs(field)) return array;
+  Array out = array;
+  if (field.kind != LanceFieldKind::kBlobV2) {
+    for (size_t i = 0; i < field.children.size(); ++i) {
+      ROWFS_ASSIGN_OR_RETURN(
+          out.children[i],
+          StoreBlobs(field.children[i], array.children[i], sink));
+    }
+    return out;
+  }
+  const std::string what = "column \"" + field.field.name + "\"";
+  for (uint64_t i = 0; i < out.length; ++i) {
+    if (out.IsNull(i)) continue;
+    auto cell = StoreCell(out.blobs[i], sink);
+    if (!cell.ok()) return cell.status().With(what);
+    out.blobs[i] = std::move(cell).value();
+  }
+  return EncodeBlobRows(out, what);
+}
+
+}  // namespace rowfs
