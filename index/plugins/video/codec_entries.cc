@@ -15,17 +15,18 @@ extern "C" {
 namespace rowfs::plugin {
 namespace {
 
-// Codecs that a muxer would put into MP4 but players look for in Matroska.
-constexpr AVCodecID kNotInMp4[] = {
-    AV_CODEC_ID_VP8,     AV_CODEC_ID_FFV1,      AV_CODEC_ID_THEORA,
-    AV_CODEC_ID_VORBIS,  AV_CODEC_ID_HUFFYUV,   AV_CODEC_ID_FFVHUFF,
-    AV_CODEC_ID_UTVIDEO, AV_CODEC_ID_MSMPEG4V3, AV_CODEC_ID_MSMPEG4V2,
-};
+// Codecs that more programs find under their QuickTime name.
+constexpr AVCodecID kQuicktime[] = {AV_CODEC_ID_MJPEG};
 // What of a TrackEntry the index keeps (RFC 9559): type, DefaultDuration,
 // MaxBlockAdditionID, BlockAdditionMapping, CodecID, CodecPrivate, CodecDelay,
 // SeekPreRoll, Video, Audio.
 constexpr uint32_t kKept[] = {0x83,   0x23E383, 0x55EE, 0x41E4, 0x86,
                               0x63A2, 0x56AA,   0x56BB, 0xE0,   0xE1};
+
+template <typename T, size_t N>
+bool Contains(const T (&list)[N], T value) {
+  return std::find(std::begin(list), std::end(list), value) != std::end(list);
+}
 
 struct MuxerDeleter {
   void operator()(AVFormatContext* muxer) const {
@@ -39,20 +40,27 @@ struct MuxerDeleter {
 };
 using Muxer = std::unique_ptr<AVFormatContext, MuxerDeleter>;
 
+struct StreamTimes {
+  TimeBase base;
+  TimeBase frame_rate;  // 0/1: unknown
+};
+
 AVRational Rational(TimeBase base) { return {base.num, base.den}; }
 
 bool AddStream(AVFormatContext* muxer, const AVCodecParameters& codec,
-               TimeBase time_base, TimeBase frame_rate) {
+               uint32_t tag, const StreamTimes& times) {
   AVStream* stream = avformat_new_stream(muxer, nullptr);
   if (stream == nullptr ||
       avcodec_parameters_copy(stream->codecpar, &codec) < 0) {
     return false;
   }
-  stream->codecpar->codec_tag = 0;  // the container's own
+  stream->codecpar->codec_tag = tag;
   // Muxers only ask that it is known.
   if (stream->codecpar->frame_size == 0) stream->codecpar->frame_size = 1;
-  stream->time_base = Rational(time_base);
-  if (frame_rate.num > 0) stream->avg_frame_rate = Rational(frame_rate);
+  stream->time_base = Rational(times.base);
+  if (times.frame_rate.num > 0) {
+    stream->avg_frame_rate = Rational(times.frame_rate);
+  }
   stream->sample_aspect_ratio = codec.sample_aspect_ratio;
   return true;
 }
@@ -73,10 +81,10 @@ bool WritePacket(AVFormatContext* muxer, ByteSpan bytes) {
   return ok;
 }
 
-// A file of format `name` with one stream and one packet; empty when the format
-// does not take them.
-Bytes MuxOne(const char* name, const AVCodecParameters& codec,
-             TimeBase time_base, TimeBase frame_rate, ByteSpan packet) {
+// A file of format `name` with one stream, called `tag` (0: as the format
+// likes) and one packet; empty when the format does not take them.
+Bytes MuxOne(const char* name, const AVCodecParameters& codec, uint32_t tag,
+             const StreamTimes& times, ByteSpan packet) {
   AVFormatContext* raw = nullptr;
   if (avformat_alloc_output_context2(&raw, nullptr, name, nullptr) < 0) {
     return {};
@@ -85,8 +93,7 @@ Bytes MuxOne(const char* name, const AVCodecParameters& codec,
   // No date, no version string: the same source gives the same bytes.
   muxer->flags |= AVFMT_FLAG_BITEXACT;
   muxer->strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL;
-  if (!AddStream(raw, codec, time_base, frame_rate) ||
-      avio_open_dyn_buf(&muxer->pb) < 0) {
+  if (!AddStream(raw, codec, tag, times) || avio_open_dyn_buf(&muxer->pb) < 0) {
     return {};
   }
   AVDictionary* options = nullptr;
@@ -162,8 +169,7 @@ Bytes TrackEntry(ByteSpan file) {
   Bytes out;
   ByteSpan rest = *content;
   while (const std::optional<EbmlElement> element = FirstEbmlElement(rest)) {
-    if (std::find(std::begin(kKept), std::end(kKept), element->id) !=
-        std::end(kKept)) {
+    if (Contains(kKept, element->id)) {
       PutEbmlBytes(&out, element->id, element->content);
     }
     rest = rest.subspan(element->whole.size());
@@ -171,24 +177,55 @@ Bytes TrackEntry(ByteSpan file) {
   return out.size() > kCodecEntryBytesMax ? Bytes() : out;
 }
 
+// The sample entry that muxer `name` writes.
+Bytes Mp4Entry(const char* name, const AVCodecParameters& codec,
+               const StreamTimes& times, ByteSpan packet) {
+  // The source's own name first: it tells kinds of ProRes and whether
+  // parameter sets are in the packets. One of another container is refused.
+  uint32_t tag = codec.codec_tag;
+  if (tag != 0) {
+    Bytes entry = SampleEntry(MuxOne(name, codec, tag, times, packet));
+    if (!entry.empty()) return entry;
+  }
+  // Apple's players want this name; the muxer would take the other.
+  const bool hevc = codec.codec_id == AV_CODEC_ID_HEVC;
+  tag = hevc && codec.extradata_size > 0 ? MKTAG('h', 'v', 'c', '1') : 0;
+  return SampleEntry(MuxOne(name, codec, tag, times, packet));
+}
+
+// VP8 has a name of its own and else all of VP9's entry (VP Codec ISO Media
+// File Format Binding 1.0); the muxer writes only the latter.
+Bytes Vp8Entry(AVCodecParameters codec, const StreamTimes& times) {
+  // "Show an existing frame": VP9 that its muxer lets pass.
+  constexpr uint8_t kPacket[] = {0x88};
+  codec.codec_id = AV_CODEC_ID_VP9;
+  codec.codec_tag = 0;
+  codec.profile = 0;
+  codec.extradata = nullptr;
+  codec.extradata_size = 0;
+  Bytes entry = Mp4Entry("mp4", codec, times, kPacket);
+  if (entry.size() > 8) entry[7] = '8';  // vp09 -> vp08
+  return entry;
+}
+
 }  // namespace
 
 CodecEntries MakeCodecEntries(const AVCodecParameters& codec,
                               TimeBase time_base, TimeBase frame_rate,
                               ByteSpan first_packet) {
+  const StreamTimes times{time_base, frame_rate};
   CodecEntries entries;
-  if (std::find(std::begin(kNotInMp4), std::end(kNotInMp4), codec.codec_id) ==
-      std::end(kNotInMp4)) {
-    entries.mp4 =
-        SampleEntry(MuxOne("mp4", codec, time_base, frame_rate, first_packet));
-    if (entries.mp4.empty()) {
-      entries.mp4 = SampleEntry(
-          MuxOne("mov", codec, time_base, frame_rate, first_packet));
-      entries.quicktime = !entries.mp4.empty();
-    }
+  entries.mp4 = Mp4Entry("mp4", codec, times, first_packet);
+  if (entries.mp4.empty() || Contains(kQuicktime, codec.codec_id)) {
+    Bytes mov = Mp4Entry("mov", codec, times, first_packet);
+    entries.quicktime = !mov.empty();
+    if (entries.quicktime) entries.mp4 = std::move(mov);
   }
-  entries.matroska = TrackEntry(
-      MuxOne("matroska", codec, time_base, frame_rate, first_packet));
+  if (entries.mp4.empty() && codec.codec_id == AV_CODEC_ID_VP8) {
+    entries.mp4 = Vp8Entry(codec, times);
+  }
+  entries.matroska =
+      TrackEntry(MuxOne("matroska", codec, 0, times, first_packet));
   return entries;
 }
 

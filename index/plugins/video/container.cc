@@ -21,6 +21,16 @@ Result<FilePlan> Write(const MediaIndex& index, FileType type,
   return Unsupported("no container carries this video");
 }
 
+// MP4 can carry these too, but players look for them in Matroska.
+bool RatherInMatroska(const Stream& stream) {
+  constexpr std::string_view kCodecs[] = {
+      "vp8",     "ffv1",    "theora",    "vorbis",    "huffyuv",
+      "ffvhuff", "utvideo", "msmpeg4v2", "msmpeg4v3",
+  };
+  return std::find(std::begin(kCodecs), std::end(kCodecs), stream.codec) !=
+         std::end(kCodecs);
+}
+
 bool InWebm(const Stream& stream) {
   constexpr std::string_view kCodecs[] = {"vp8", "vp9", "av1", "vorbis",
                                           "opus"};
@@ -39,13 +49,12 @@ bool CarriesAll(FileType type, const MediaIndex& index) {
 
 // Matroska cannot hide the frames between a key frame and the window, so it
 // only takes clips that need none.
-Status CheckStartsClean(const MediaIndex& index, const FileCut& cut) {
+Status CheckStartsClean(const FileCut& cut) {
   const TrackCut& track = cut.tracks[0];
   const Packet& first = track.stream->packets[track.packets.front()];
   const ExactTime time =
       ExactTime::FromTicks(first.pts, track.stream->time_base);
   if (time >= track.from) return {};
-  (void)index;
   return Unsupported(
       "a clip of this codec can only start at a key frame: its container has "
       "no edit lists");
@@ -103,13 +112,26 @@ bool Carries(FileType type, const Stream& stream) {
       return false;
     case FileType::kMp4:
       // Alpha of VP8 and VP9 is a second picture that only Matroska has.
-      return !entry.mp4.empty() && !(stream.has_alpha && InWebm(stream));
+      return FitsMp4(stream) && !RatherInMatroska(stream) &&
+             !(stream.has_alpha && InWebm(stream));
     case FileType::kMatroska:
       return !entry.matroska.empty() && stream.kind != StreamKind::kData;
     case FileType::kWebm:
       return !entry.matroska.empty() && InWebm(stream);
   }
   return false;
+}
+
+bool FitsMp4(const Stream& stream) {
+  return stream.kind != StreamKind::kPicture &&
+         stream.kind != StreamKind::kData && stream.nal != NalFormat::kAnnexB &&
+         !stream.entries.empty() && !stream.entries[0].mp4.empty();
+}
+
+FileType ClipType(const MediaIndex& index) {
+  const FileType type = index.head.file_type;
+  return type != FileType::kNone && FitsMp4(index.video()) ? FileType::kMp4
+                                                           : type;
 }
 
 FileType ChooseFileType(const MediaIndex& index) {
@@ -154,14 +176,12 @@ Result<uint64_t> GopSize(const MediaIndex& index, uint32_t gop) {
 
 Result<FilePlan> PlanClip(const MediaIndex& index, const ExactTime& from,
                           const ExactTime& to) {
-  const FileType type = index.head.file_type;
-  if (!Carries(type, index.video())) {
+  const FileType type = ClipType(index);
+  if (type != FileType::kMp4 && !Carries(type, index.video())) {
     return Unsupported("no container carries this video");
   }
   PLUGIN_ASSIGN_OR_RETURN(const FileCut cut, CutClip(index, type, from, to));
-  if (type != FileType::kMp4) {
-    PLUGIN_RETURN_IF_ERROR(CheckStartsClean(index, cut));
-  }
+  if (type != FileType::kMp4) PLUGIN_RETURN_IF_ERROR(CheckStartsClean(cut));
   return Write(index, type, cut);
 }
 

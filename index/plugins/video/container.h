@@ -49,6 +49,9 @@ const char* MediaTypeOf(FileType type);
 FileType ChooseFileType(const MediaIndex& index);
 // Whether `stream` goes along in synthesized files of `type`.
 bool Carries(FileType type, const Stream& stream);
+// The container of clips: MP4 also for codecs that players rather look for in
+// Matroska, as only edit lists can start between key frames.
+FileType ClipType(const MediaIndex& index);
 
 // The playable file: every carried stream, whole. The result of PlanWhole is
 // one long literal, then, as far as the container allows, ranges.
@@ -56,16 +59,21 @@ bool Carries(FileType type, const Stream& stream);
 Result<FilePlan> PlanWhole(const MediaIndex& index);
 Result<uint64_t> WholeSize(const MediaIndex& index);
 
-// GOP `gop` as a file that plays alone, starting at its key frame's time 0,
-// with the sound of its time. Leading pictures that need the GOP before are
-// left out. ROWFS_E_NOT_FOUND past the last.
+// GOP `gop` as a file that plays alone, its first frame at time 0, with the
+// sound of its time. It shows exactly the GOP's frames: where some need the GOP
+// before (leading pictures of an open GOP), that comes along hidden by the edit
+// list; Matroska, which has none, goes without them.
+// ROWFS_E_NOT_FOUND past the last.
 Result<FilePlan> PlanGop(const MediaIndex& index, uint32_t gop);
 Result<uint64_t> GopSize(const MediaIndex& index, uint32_t gop);
 
 // The window [from, to), times from the start of the media, cut at the end of
-// the media: whole GOPs and an edit list, so that a player shows exactly the
-// frames of the window, sound in step. ROWFS_E_NOT_FOUND when it holds no
-// frame, ROWFS_E_INVALID when to <= from.
+// the media: from the key frame that decoding needs to the last packet that is,
+// and an edit list, so that a player shows exactly the frames with
+// from <= time < to, the first of them at time 0, sound in step. A window
+// between two frames shows the first of them. ROWFS_E_NOT_FOUND outside the
+// media, ROWFS_E_INVALID when to <= from, ROWFS_E_UNSUPPORTED when ClipType has
+// no edit lists and the window does not start at a key frame.
 Result<FilePlan> PlanClip(const MediaIndex& index, const ExactTime& from,
                           const ExactTime& to);
 Result<uint64_t> ClipSize(const MediaIndex& index, const ExactTime& from,
@@ -85,9 +93,9 @@ struct StoredPiece {
 };
 
 // Make MediaIndex::original for a source of `source_size` bytes whose `pieces`
-// (sorted by source_offset, disjoint) are in the blob already: everything
-// between them is read by `read` and appended to the payload by `append`, which
-// returns where in the blob the bytes went.
+// (sorted by source_offset) are in the blob already: everything between them is
+// read by `read` and appended to the payload by `append`, which returns where
+// in the blob the bytes went. Fails when these do.
 Result<std::vector<BlobRange>> KeepContainer(
     uint64_t source_size, std::span<const StoredPiece> pieces,
     const std::function<Status(uint64_t offset, std::span<uint8_t> out)>& read,

@@ -1,6 +1,7 @@
 #include "index/plugins/video/container_cut.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace rowfs::plugin {
@@ -47,36 +48,51 @@ int64_t FrameEnd(const MediaIndex& index, int64_t pts) {
                                    : index.video().end_tick;
 }
 
-// The packets of `stream` that are heard or seen in [from, to), and those
-// before that they need.
-std::vector<uint32_t> PacketsIn(const Stream& stream, const ExactTime& from,
-                                const ExactTime& to) {
+// The packets of `stream` that start at or after a moment are from here on.
+uint32_t FirstAt(const Stream& stream, const ExactTime& time) {
   const auto& packets = stream.packets;
-  const auto first = std::partition_point(
-      packets.begin(), packets.end(), [&](const Packet& packet) {
-        return At(stream, packet.pts + packet.duration) <= from;
-      });
-  const auto last = std::partition_point(
-      first, packets.end(),
-      [&](const Packet& packet) { return At(stream, packet.pts) < to; });
-  std::vector<uint32_t> ordinals;
-  if (first == last) return ordinals;
-  const auto begin = static_cast<uint32_t>(first - packets.begin());
-  const auto end = static_cast<uint32_t>(last - packets.begin());
-  const uint32_t back = std::min(begin, PrerollPackets(stream));
-  for (uint32_t i = begin - back; i < end; ++i) ordinals.push_back(i);
-  return ordinals;
+  const auto at = std::partition_point(
+      packets.begin(), packets.end(),
+      [&](const Packet& packet) { return At(stream, packet.pts) < time; });
+  return static_cast<uint32_t>(at - packets.begin());
+}
+
+// The packets of the track that are heard or seen in its window. With edit
+// lists also those that the first of them needs; without, only whole packets,
+// and the window becomes theirs.
+void AddPackets(bool has_edits, TrackCut* track) {
+  const Stream& stream = *track->stream;
+  uint32_t first = FirstAt(stream, track->from);
+  const uint32_t last = FirstAt(stream, track->to);
+  const auto end_of = [&](uint32_t i) {
+    const Packet& packet = stream.packets[i];
+    return At(stream, packet.pts + packet.duration);
+  };
+  if (has_edits) {
+    while (first > 0 && end_of(first - 1) > track->from) --first;
+    if (first < last) first -= std::min(first, PrerollPackets(stream));
+  }
+  if (first >= last) return;
+  for (uint32_t i = first; i < last; ++i) track->packets.push_back(i);
+  if (!has_edits) {
+    track->from = At(stream, stream.packets[first].pts);
+    track->to = end_of(last - 1);
+  }
 }
 
 bool Shows(const TrackCut& track) { return track.from < track.to; }
 
-// Add the other streams for the window of the cut.
-void AddOthers(const MediaIndex& index, FileType type, const ExactTime& from,
-               const ExactTime& to, FileCut* cut) {
+// Add the streams of `index` that `carried` names, beside the main one, for the
+// window of the cut.
+void AddOthers(const MediaIndex& index, bool has_edits,
+               const std::function<bool(const Stream&)>& carried,
+               FileCut* cut) {
+  const ExactTime from = cut->tracks[0].from;
+  const ExactTime to = cut->tracks[0].to;
   for (size_t i = 0; i < index.streams.size(); ++i) {
     const Stream& stream = index.streams[i];
     if (i == index.main || stream.kind == StreamKind::kVideo ||
-        !Carries(type, stream)) {
+        !carried(stream)) {
       continue;
     }
     TrackCut track;
@@ -84,7 +100,7 @@ void AddOthers(const MediaIndex& index, FileType type, const ExactTime& from,
     track.from = std::max(from, At(stream, stream.first_tick));
     track.to = std::min(to, At(stream, stream.end_tick));
     if (!Shows(track)) continue;
-    track.packets = PacketsIn(stream, track.from, track.to);
+    AddPackets(has_edits, &track);
     if (!track.packets.empty()) cut->tracks.push_back(std::move(track));
   }
 }
@@ -161,36 +177,41 @@ Result<FileCut> CutGop(const MediaIndex& index, FileType type, uint32_t gop) {
   const Gop& own = index.gops[gop];
   const auto& packets = index.video().packets;
   const int64_t key_pts = packets[own.first_packet].pts;
+  const bool has_edits = type == FileType::kMp4;
   TrackCut track = MainTrack(index);
-  // Frames inside a recovery window are only right behind the GOPs before.
-  if (own.recovery_count > 0) {
-    for (uint32_t g = gop - std::min<uint32_t>(gop, own.decode_back_body);
-         g < gop; ++g) {
-      AppendGop(index.gops[g], &track.packets);
-    }
-  }
   bool shows = false;
   int64_t first = 0;
   int64_t last = 0;
+  uint32_t back = own.recovery_count > 0 ? own.decode_back_body : 0;
+  std::vector<uint32_t> kept;
   for (uint32_t i = 0; i < own.packet_count; ++i) {
-    const uint32_t ordinal = own.first_packet + i;
-    const Packet& packet = packets[ordinal];
-    if (own.decode_back_lead > 0 && packet.pts < key_pts) continue;
-    track.packets.push_back(ordinal);
+    const Packet& packet = packets[own.first_packet + i];
+    if (own.decode_back_lead > 0 && packet.pts < key_pts) {
+      if (!has_edits) continue;
+      back = std::max<uint32_t>(back, own.decode_back_lead);
+    }
+    kept.push_back(own.first_packet + i);
     if (!packet.shown()) continue;
     first = shows ? std::min(first, packet.pts) : packet.pts;
     last = shows ? std::max(last, packet.pts) : packet.pts;
     shows = true;
   }
+  if (has_edits) {
+    for (uint32_t g = gop - std::min(gop, back); g < gop; ++g) {
+      AppendGop(index.gops[g], &track.packets);
+    }
+  }
+  track.packets.insert(track.packets.end(), kept.begin(), kept.end());
   if (!shows) return NotFound("this GOP shows no frame");
   track.from = At(index.video(), first);
   track.to = At(index.video(), FrameEnd(index, last));
   if (!Shows(track)) return NotFound("this GOP shows no frame");
   FileCut cut;
   cut.origin = track.from;
-  const ExactTime to = track.to;
   cut.tracks.push_back(std::move(track));
-  AddOthers(index, type, cut.origin, to, &cut);
+  AddOthers(
+      index, has_edits,
+      [type](const Stream& stream) { return Carries(type, stream); }, &cut);
   return cut;
 }
 
@@ -205,28 +226,32 @@ Result<FileCut> CutClip(const MediaIndex& index, FileType type,
 
   const Stream& video = index.video();
   uint32_t first_gop = index.GopOfPacket(index.shown[first]);
-  uint32_t last_gop = first_gop;
+  uint32_t last_packet = 0;
   for (uint32_t frame = first; frame < last; ++frame) {
     first_gop = std::min(first_gop, FirstGopFor(index, index.shown[frame]));
-    last_gop = std::max(last_gop, index.GopOfPacket(index.shown[frame]));
+    last_packet = std::max(last_packet, index.shown[frame]);
   }
   FileCut cut;
   TrackCut track = MainTrack(index);
-  for (uint32_t g = first_gop; g <= last_gop; ++g) {
-    AppendGop(index.gops[g], &track.packets);
+  for (uint32_t i = index.gops[first_gop].first_packet; i <= last_packet; ++i) {
+    track.packets.push_back(i);
   }
-  // Time 0 is the moment asked for: a player that shows parts of frames shows
-  // the rest of the one before, others start with the first of the window.
-  const ExactTime first_time = At(video, index.packet(first).pts);
-  cut.origin = std::min(SourceTime(index, from), first_time);
-  if (index.FrameTime(first) < from) cut.origin = first_time;
+  // Time 0 is the first frame, not the moment asked for, which may lie before
+  // it: a track that starts later than the file is moved by some players and
+  // filled with copies by others.
+  cut.origin = At(video, index.packet(first).pts);
   track.from = cut.origin;
   track.to = std::min(At(video, FrameEnd(index, index.packet(last - 1).pts)),
                       SourceTime(index, to));
   if (!Shows(track)) return NotFound("no frame is shown in this window");
-  const ExactTime end = track.to;
   cut.tracks.push_back(std::move(track));
-  AddOthers(index, type, cut.origin, end, &cut);
+  const bool has_edits = type == FileType::kMp4;
+  AddOthers(
+      index, has_edits,
+      [=](const Stream& stream) {
+        return has_edits ? FitsMp4(stream) : Carries(type, stream);
+      },
+      &cut);
   return cut;
 }
 

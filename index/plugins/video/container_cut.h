@@ -35,17 +35,22 @@ struct FileCut {
   std::vector<TrackCut> tracks;  // the main stream first
 };
 
+// Whether an MP4 file can hold `stream` at all.
+bool FitsMp4(const Stream& stream);
+
 // Everything `type` carries. Times stay what they are in the source, as players
 // of the source show them.
 FileCut CutWhole(const MediaIndex& index, FileType type);
 
-// One GOP without the leading pictures that need another, from its first frame
-// on. ROWFS_E_NOT_FOUND past the last and for one that shows no frame.
+// The frames of one GOP, from the first of them on. Where some need GOPs before
+// (leading pictures of an open GOP, a recovery window), these come along, not
+// shown; a container without edit lists goes without leading pictures instead.
+// ROWFS_E_NOT_FOUND past the last and for one that shows no frame.
 Result<FileCut> CutGop(const MediaIndex& index, FileType type, uint32_t gop);
 
 // Frames with from <= time < to, from the start of the media; when none starts
 // in the window, the one shown there. Begins at the GOP they are decodable
-// from.
+// from. MP4 takes along all that fits into it.
 // ROWFS_E_INVALID when to <= from, ROWFS_E_NOT_FOUND outside the media.
 Result<FileCut> CutClip(const MediaIndex& index, FileType type,
                         const ExactTime& from, const ExactTime& to);

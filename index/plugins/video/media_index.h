@@ -111,7 +111,7 @@ struct Colour {
 // How synthesized files describe a codec; made by MakeCodecEntries at ingest.
 struct CodecEntries {
   // One entry of an MP4 stsd, a complete box. Empty: MP4 does not carry this
-  // codec, or players do not expect it there.
+  // codec.
   Bytes mp4;
   // The entry is QuickTime's; the file must say that it is one.
   bool quicktime = false;

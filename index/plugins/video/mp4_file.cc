@@ -1,5 +1,6 @@
 // A cut as an MP4 file: head, then the packets as they lie in the blob.
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -12,8 +13,6 @@ namespace {
 
 constexpr int64_t kMax32 = std::numeric_limits<uint32_t>::max();
 constexpr int64_t kTimescaleMax = std::numeric_limits<int32_t>::max();
-// Below this a clip could not start near enough to the moment asked for.
-constexpr int64_t kTimescaleMin = 10'000;
 // Scales for tracks whose own is too fine for the 32-bit steps of the tables.
 constexpr int64_t kCoarser[] = {1'000'000, 1'000};
 // moov has to stay below 4 GiB; a packet takes at most 24 bytes of it.
@@ -28,34 +27,13 @@ struct Scale {
   Int128 Ticks(int64_t distance) const { return Int128{distance} * mul / div; }
 };
 
-bool IsPcm(const Stream& stream) {
-  return stream.codec.starts_with("pcm_") && stream.block_align > 0 &&
-         stream.sample_rate > 0 && stream.sample_rate <= kTimescaleMax;
-}
-
-// Every packet must be whole moments of sound.
-bool InUnits(const TrackCut& track) {
-  if (!IsPcm(*track.stream)) return false;
-  return std::all_of(track.packets.begin(), track.packets.end(),
-                     [&](uint32_t i) {
-                       const uint32_t size = track.stream->packets[i].size;
-                       return size > 0 && size % track.stream->block_align == 0;
-                     });
-}
-
 Scale ScaleTo(TimeBase base, int64_t timescale) {
   // At most 2^31 * 2^31.
   return {timescale, int64_t{base.num} * timescale, base.den};
 }
 
-// The source's own scale if the tables can hold it, so that no time is rounded.
-Scale ExactScale(TimeBase base) {
-  int64_t times = 1;
-  if (base.den < kTimescaleMin) {
-    times = (kTimescaleMin + base.den - 1) / base.den;
-  }
-  return {base.den * times, base.num * times, 1};
-}
+// The source's own scale, so that no time is rounded.
+Scale ExactScale(TimeBase base) { return {base.den, base.num, 1}; }
 
 // Whether every step and offset of `track` fits its 32 bits at `scale`.
 bool Fits(const TrackCut& track, const Scale& scale) {
@@ -74,13 +52,35 @@ bool Fits(const TrackCut& track, const Scale& scale) {
   return true;
 }
 
-Result<Scale> ChooseScale(const TrackCut& track, bool in_units) {
-  const TimeBase base = track.stream->time_base;
-  if (in_units) return ScaleTo(base, track.stream->sample_rate);
-  const Scale exact = ExactScale(base);
-  if (Fits(track, exact)) return exact;
+// Sound counts in samples: players take the length of what they have to skip
+// for a number of samples whatever the track's scale is.
+bool CountsSamples(const Stream& stream) {
+  return stream.kind == StreamKind::kAudio && stream.sample_rate > 0 &&
+         stream.sample_rate <= kTimescaleMax;
+}
+
+// PCM whose every packet is whole moments of sound.
+bool InUnits(const TrackCut& track) {
+  const Stream& stream = *track.stream;
+  if (!CountsSamples(stream) || !stream.codec.starts_with("pcm_") ||
+      stream.block_align == 0) {
+    return false;
+  }
+  return std::all_of(track.packets.begin(), track.packets.end(),
+                     [&](uint32_t i) {
+                       const uint32_t size = stream.packets[i].size;
+                       return size > 0 && size % stream.block_align == 0;
+                     });
+}
+
+Result<Scale> ChooseScale(const TrackCut& track) {
+  const Stream& stream = *track.stream;
+  const Scale own = CountsSamples(stream)
+                        ? ScaleTo(stream.time_base, stream.sample_rate)
+                        : ExactScale(stream.time_base);
+  if (Fits(track, own)) return own;
   for (const int64_t timescale : kCoarser) {
-    const Scale scale = ScaleTo(base, timescale);
+    const Scale scale = ScaleTo(stream.time_base, timescale);
     if (Fits(track, scale)) return scale;
   }
   return Unsupported("a pause of weeks does not fit into an MP4 file");
@@ -144,48 +144,79 @@ class Payload {
   uint64_t size_ = 0;
 };
 
+// `ticks` after `previous`, or `step` after it when the clock of the source is
+// too coarse (milliseconds of Matroska) to tell the two apart.
+int64_t Smooth(int64_t ticks, int64_t previous, int64_t step,
+               const Scale& scale) {
+  if (step == 0 || previous < 0) return ticks;
+  const int64_t expected = previous + step;
+  const auto source_tick = static_cast<int64_t>(scale.Ticks(1));
+  return std::abs(ticks - expected) <= source_tick ? expected : ticks;
+}
+
 std::vector<Mp4Sample> Samples(const MediaIndex& index, const TrackCut& track,
                                const Scale& scale, const Payload& payload) {
-  const auto& packets = track.stream->packets;
-  const int64_t zero = packets[track.packets.front()].dts;
-  const size_t entries = track.stream->entries.size();
+  const Stream& stream = *track.stream;
+  const int64_t zero = stream.packets[track.packets.front()].dts;
+  const int64_t step =
+      CountsSamples(stream) && scale.timescale == stream.sample_rate
+          ? stream.frame_size
+          : 0;
   std::vector<Mp4Sample> samples;
   samples.reserve(track.packets.size());
   int64_t previous = -1;
   for (const uint32_t i : track.packets) {
-    const Packet& packet = packets[i];
+    const Packet& packet = stream.packets[i];
     Mp4Sample sample;
     sample.offset = payload.OffsetOf(packet);
     sample.size = packet.size;
-    sample.dts = std::max(static_cast<int64_t>(scale.Ticks(packet.dts - zero)),
-                          previous + 1);
+    const auto ticks = static_cast<int64_t>(scale.Ticks(packet.dts - zero));
+    sample.dts = std::max(Smooth(ticks, previous, step, scale), previous + 1);
     sample.pts =
         sample.dts + static_cast<int64_t>(scale.Ticks(packet.pts - packet.dts));
-    sample.sync = packet.key() || track.stream->kind != StreamKind::kVideo;
+    sample.sync = packet.key() || stream.kind != StreamKind::kVideo;
     sample.open = track.is_main && packet.key() &&
                   index.gops[index.GopOfPacket(i)].decode_back_lead > 0;
-    sample.entry = packet.extradata < entries ? packet.extradata : 0;
+    sample.entry =
+        packet.extradata < stream.entries.size() ? packet.extradata : 0;
     previous = sample.dts;
     samples.push_back(sample);
   }
   return samples;
 }
 
-// PCM has no times of its own: each moment of sound follows the one before.
-std::vector<Mp4Sample> UnitSamples(const TrackCut& track,
+// PCM has no times of its own: each moment of sound follows the one before. It
+// is cut exactly, since players hide whole chunks of it only.
+std::vector<Mp4Sample> UnitSamples(const TrackCut& track, const Scale& scale,
                                    const Payload& payload) {
+  const Stream& stream = *track.stream;
+  const uint32_t unit = stream.block_align;
+  const TimeBase rate{1, static_cast<int32_t>(scale.timescale)};
+  const int64_t from = track.from.CeilTicks(rate);
+  const int64_t to = std::max(track.to.CeilTicks(rate), from + 1);
   std::vector<Mp4Sample> samples;
   samples.reserve(track.packets.size());
   int64_t moment = 0;
   for (const uint32_t i : track.packets) {
-    const Packet& packet = track.stream->packets[i];
+    const Packet& packet = stream.packets[i];
+    const int64_t count = packet.size / unit;
+    const int64_t start =
+        ExactTime::FromTicks(packet.pts, stream.time_base).FloorTicks(rate);
+    const int64_t skip = std::clamp<int64_t>(from - start, 0, count);
+    // A surplus within a tick of the source is its rounding, not a cut.
+    const bool cut = start + count - to > scale.Ticks(1);
+    const int64_t end =
+        cut ? std::clamp<int64_t>(to - start, skip, count) : count;
+    const int64_t keep = end - skip;
+    if (keep == 0) continue;
     Mp4Sample sample;
-    sample.offset = payload.OffsetOf(packet);
-    sample.size = packet.size;
+    sample.offset =
+        payload.OffsetOf(packet) + static_cast<uint64_t>(skip) * unit;
+    sample.size = static_cast<uint32_t>(keep) * unit;
     sample.dts = moment;
     sample.pts = moment;
     sample.sync = true;
-    moment += packet.size / track.stream->block_align;
+    moment += keep;
     samples.push_back(sample);
   }
   return samples;
@@ -211,7 +242,10 @@ Result<Mp4Track> MakeTrack(const MediaIndex& index, const TrackCut& track,
              : stream.kind == StreamKind::kAudio ? Mp4Kind::kAudio
                                                  : Mp4Kind::kText;
   const bool in_units = InUnits(track);
-  PLUGIN_ASSIGN_OR_RETURN(const Scale scale, ChooseScale(track, in_units));
+  Scale scale = ScaleTo(stream.time_base, stream.sample_rate);
+  if (!in_units) {
+    PLUGIN_ASSIGN_OR_RETURN(scale, ChooseScale(track));
+  }
   out.timescale = static_cast<uint32_t>(scale.timescale);
   if (in_units) out.unit_bytes = stream.block_align;
   out.language = stream.language;
@@ -219,14 +253,11 @@ Result<Mp4Track> MakeTrack(const MediaIndex& index, const TrackCut& track,
     out.entries.push_back(entry.mp4.empty() ? stream.entries[0].mp4
                                             : entry.mp4);
   }
-  out.samples = in_units ? UnitSamples(track, payload)
+  out.samples = in_units ? UnitSamples(track, scale, payload)
                          : Samples(index, track, scale, payload);
   const Packet& last = stream.packets[track.packets.back()];
-  out.last_duration =
-      in_units
-          ? last.size / stream.block_align
-          : static_cast<uint32_t>(std::clamp<int64_t>(
-                static_cast<int64_t>(scale.Ticks(last.duration)), 1, kMax32));
+  out.last_duration = static_cast<uint32_t>(std::clamp<int64_t>(
+      static_cast<int64_t>(scale.Ticks(last.duration)), 1, kMax32));
   if (stream.codec == "opus") out.roll_distance = -4;
   if (stream.kind == StreamKind::kVideo) SetPicture(stream, &out);
   out.enabled =
@@ -251,31 +282,41 @@ uint32_t MovieTimescale(const std::vector<Mp4Track>& tracks) {
 
 // Show [from, to) of the track where it belongs: after an empty edit when it
 // starts later than the file, and from its first sample that is shown.
-void SetEdits(const FileCut& cut, const TrackCut& track, uint32_t timescale,
-              Mp4Track* out) {
+void SetEdits(const ExactTime& origin, const TrackCut& track,
+              uint32_t timescale, Mp4Track* out) {
   const Stream& stream = *track.stream;
   const TimeBase movie{1, static_cast<int32_t>(timescale)};
   const TimeBase own{1, static_cast<int32_t>(out->timescale)};
-  const ExactTime zero = ExactTime::FromTicks(
-      stream.packets[track.packets.front()].dts, stream.time_base);
   const auto since = [](const ExactTime& a, const ExactTime& b) {
     return a.Minus(b).value_or(ExactTime());
   };
-  const int64_t pause = since(track.from, cut.origin).CeilTicks(movie);
-  const int64_t duration = since(track.to, track.from).CeilTicks(movie);
-  const int64_t media_time = since(track.from, zero).CeilTicks(own);
-  const Mp4Sample& first = out->samples.front();
-  const Mp4Sample& last = out->samples.back();
-  const int64_t media_duration = last.dts - first.dts + out->last_duration;
-  const bool plain =
-      pause <= 0 && media_time == 0 &&
-      ExactTime::FromTicks(media_duration, own) == since(track.to, track.from);
-  if (plain) return;
+  const int64_t pause = since(track.from, origin).CeilTicks(movie);
+  int64_t duration = since(track.to, track.from).CeilTicks(movie);
+  int64_t media_time = 0;
+  if (out->unit_bytes != 0) {
+    // Cut already: all of it is heard.
+    int64_t moments = 0;
+    for (const Mp4Sample& sample : out->samples) {
+      moments += sample.size / out->unit_bytes;
+    }
+    duration = ExactTime::FromTicks(moments, own).CeilTicks(movie);
+  } else {
+    const ExactTime zero = ExactTime::FromTicks(
+        stream.packets[track.packets.front()].dts, stream.time_base);
+    media_time = std::max<int64_t>(since(track.from, zero).CeilTicks(own), 0);
+    const int64_t media_duration =
+        out->samples.back().dts - out->samples.front().dts + out->last_duration;
+    const bool all =
+        media_time == 0 && ExactTime::FromTicks(media_duration, own) ==
+                               since(track.to, track.from);
+    if (all && pause <= 0) return;
+  }
+  if (out->unit_bytes != 0 && pause <= 0) return;
   if (pause > 0) {
     out->edits.push_back({static_cast<uint64_t>(pause), -1});
   }
-  out->edits.push_back({static_cast<uint64_t>(std::max<int64_t>(duration, 1)),
-                        std::max<int64_t>(media_time, 0)});
+  out->edits.push_back(
+      {static_cast<uint64_t>(std::max<int64_t>(duration, 1)), media_time});
 }
 
 }  // namespace
@@ -286,16 +327,19 @@ Result<FilePlan> WriteMp4(const MediaIndex& index, const FileCut& cut) {
   if (count > kSamplesMax) return Limit("too many packets for an MP4 file");
   const Payload payload(cut);
   Mp4Movie movie;
+  std::vector<const TrackCut*> cuts;
   for (const TrackCut& track : cut.tracks) {
     PLUGIN_ASSIGN_OR_RETURN(Mp4Track out, MakeTrack(index, track, payload));
+    if (out.samples.empty()) continue;
     movie.tracks.push_back(std::move(out));
+    cuts.push_back(&track);
     for (const CodecEntries& entry : track.stream->entries) {
       movie.quicktime = movie.quicktime || entry.quicktime;
     }
   }
   movie.timescale = MovieTimescale(movie.tracks);
-  for (size_t i = 0; i < movie.tracks.size(); ++i) {
-    SetEdits(cut, cut.tracks[i], movie.timescale, &movie.tracks[i]);
+  for (size_t i = 0; i < cuts.size(); ++i) {
+    SetEdits(cut.origin, *cuts[i], movie.timescale, &movie.tracks[i]);
   }
   FilePlan plan;
   plan.pieces.push_back({EncodeMp4Head(movie, payload.size()), {}});
