@@ -9,6 +9,7 @@
 #include "storage/lance/apply.h"
 #include "storage/lance/conflict.h"
 #include "storage/lance/manifest_check.h"
+#include "storage/lance/parse_message.h"
 #include "storage/lance/versions.h"
 
 namespace rowfs {
@@ -201,8 +202,7 @@ void WriteHint(const Location& root, uint64_t version) {
 Result<pb::Transaction> ParseTransaction(ByteSpan bytes,
                                          std::string_view what) {
   pb::Transaction out;
-  if (bytes.size() > kTransactionBytesMax ||
-      !out.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+  if (bytes.size() > kTransactionBytesMax || !ParseMessage(bytes, &out)) {
     return Status(Code::kCorruption,
                   std::string(what) + ": not a valid transaction");
   }

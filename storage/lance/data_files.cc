@@ -22,8 +22,7 @@ LanceFileVersion VersionOf(const pb::DataFile& file) {
           static_cast<uint16_t>(file.file_minor_version())};
 }
 
-// What the file's own schema says of each field id: which column holds it, and
-// its logical type. Ids of fields without a column are left out.
+// The field id of each column, by the file's own schema.
 class FooterColumns {
  public:
   FooterColumns(const LanceSchema& schema, LanceFileVersion version)
@@ -31,26 +30,20 @@ class FooterColumns {
     for (const LanceField& field : schema.fields) Add(field);
   }
 
-  uint32_t count() const { return next_; }
-  const std::map<int32_t, std::pair<uint32_t, std::string>>& columns() const {
-    return columns_;
-  }
+  const std::vector<int32_t>& ids() const { return ids_; }
 
  private:
   void Add(const LanceField& field) {
     // Up to 2.0 parents have columns too, in front of their children's.
     const bool whole =
         field.kind != LanceFieldKind::kPlain || field.children.empty();
-    if (whole || every_field_) {
-      columns_[field.id] = {next_++, field.logical_type};
-    }
+    if (whole || every_field_) ids_.push_back(field.id);
     if (whole) return;
     for (const LanceField& child : field.children) Add(child);
   }
 
   const bool every_field_;
-  uint32_t next_ = 0;
-  std::map<int32_t, std::pair<uint32_t, std::string>> columns_;
+  std::vector<int32_t> ids_;
 };
 
 // A swapped column index of the same type would give another column's data.
@@ -63,14 +56,12 @@ Status CheckColumns(const pb::DataFile& file, const LanceFileReader& reader) {
                                    std::to_string(column));
     }
     // A footer whose schema does not account for the columns is no witness.
-    if (footer.count() != reader.column_count()) continue;
-    const auto stored = footer.columns().find(id);
-    if (stored != footer.columns().end() && stored->second.first != column) {
-      return Contradicts(file, "keeps field " + std::to_string(id) +
-                                   " in column " +
-                                   std::to_string(stored->second.first) +
-                                   " instead of " + std::to_string(column));
-    }
+    if (footer.ids().size() != reader.column_count()) continue;
+    const int32_t stored = footer.ids()[column];
+    if (stored == id || stored < 0) continue;
+    return Contradicts(file, "keeps field " + std::to_string(stored) +
+                                 " in column " + std::to_string(column) +
+                                 " instead of field " + std::to_string(id));
   }
   return {};
 }

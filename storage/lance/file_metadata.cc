@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "storage/lance/file.pb.h"
+#include "storage/lance/parse_message.h"
 
 namespace rowfs {
 namespace {
@@ -130,7 +131,7 @@ template <typename Message>
 Result<Message> Parse(ByteSpan bytes, std::string_view what) {
   Message message;
   if (bytes.size() > std::numeric_limits<int>::max() ||
-      !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+      !ParseMessage(bytes, &message)) {
     return Corrupt(std::string(what) + " is not a message");
   }
   return message;

@@ -8,6 +8,7 @@
 
 #include "storage/base/hash.h"
 #include "storage/lance/manifest_check.h"
+#include "storage/lance/parse_message.h"
 
 namespace rowfs {
 namespace {
@@ -69,7 +70,7 @@ Status DecodeMessage(ByteSpan bytes, std::string_view what, Manifest* out) {
   }
   if (length == 0) return Corrupt(what, "empty message");
   const ByteSpan body = bytes.subspan(4, length);
-  if (!out->message.ParseFromArray(body.data(), static_cast<int>(length))) {
+  if (!ParseMessage(body, &out->message)) {
     return Corrupt(what, "not a valid manifest message");
   }
   out->digest = ToHex(Sha256(body));
@@ -240,6 +241,12 @@ pb::Field ToMessage(const StoredField& field) {
 Result<LanceSchema> ManifestSchema(const pb::Manifest& manifest) {
   std::vector<StoredField> fields;
   for (const pb::Field& field : manifest.fields()) {
+    // Negative ids mark what data files no longer or never show.
+    if (field.id() < 0) {
+      return Status(Code::kCorruption, "field \"" + field.name() +
+                                           "\" has the id " +
+                                           std::to_string(field.id()));
+    }
     fields.push_back(FromMessage(field));
   }
   Metadata metadata;

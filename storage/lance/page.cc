@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "storage/lance/encoding.h"
+#include "storage/lance/parse_message.h"
 
 namespace rowfs {
 namespace {
@@ -14,7 +15,7 @@ constexpr std::string_view kPlanarLayoutUrl = "/lance.encodings23.PlanarLayout";
 template <typename Message>
 Result<Message> Parse(const std::string& bytes) {
   Message message;
-  if (!message.ParseFromString(bytes)) {
+  if (!ParseMessage(AsBytes(bytes), &message)) {
     return Status(Code::kCorruption, "the page's encoding is not a message");
   }
   return message;

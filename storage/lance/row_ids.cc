@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "storage/lance/parse_message.h"
 #include "storage/lance/table.pb.h"
 
 namespace rowfs {
@@ -123,8 +124,7 @@ class RowIdDecoder {
 Result<RowIdSequence> RowIdSequence::Decode(ByteSpan bytes,
                                             uint64_t row_count) {
   pb::RowIdSequence message;
-  if (bytes.size() > INT32_MAX ||
-      !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+  if (!ParseMessage(bytes, &message)) {
     return Corrupt("not a valid message");
   }
   RowIdSequence out;
