@@ -20,8 +20,8 @@ struct MountedAt {
   bool stale = false;  // its daemon is gone
 };
 
-// The mount at `mountpoint` itself; absent when nothing is mounted there.
-// Touches no file below it, so a wedged mount does not wedge the caller.
+// The mount at `mountpoint` itself; absent when nothing is mounted there. Looks
+// at nothing below it.
 Result<std::optional<MountedAt>> FindMount(std::string_view mountpoint);
 
 // Unmount a rowfs mount, stale or not, and wait up to `timeout_ms` for its
@@ -29,6 +29,10 @@ Result<std::optional<MountedAt>> FindMount(std::string_view mountpoint);
 // it is another file system, kUnavailable when it is busy (the message names
 // who holds it).
 Status Unmount(std::string_view mountpoint, int64_t timeout_ms = 10'000);
+
+// Take the mount at `mountpoint`, if there is one, out of the name space at
+// once, even if it is in use; who is inside stays until done.
+void DetachMount(const std::string& mountpoint);
 
 }  // namespace rowfs
 #endif  // ROWFS_FS_FUSE_UNMOUNT_H_

@@ -1,0 +1,560 @@
+#include "fs/fuse/fuse_ops.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rowfs {
+namespace {
+
+constexpr uint64_t kDotEntries = 2;  // "." and ".." come before the tree's
+constexpr std::string_view kPidXattr = "user.rowfs.pid";
+
+FuseContext& ContextOf(fuse_req_t request) {
+  return *static_cast<FuseContext*>(fuse_req_userdata(request));
+}
+
+bool WouldWait(const Status& status) {
+  return status.code() == Code::kUnavailable;
+}
+const Status& StatusOf(const Status& status) { return status; }
+template <typename T>
+Status StatusOf(const Result<T>& result) {
+  return result.status();
+}
+
+// Answer an error, count it, and log what a person would want to know about.
+void Fail(FuseContext& context, Request request, const char* operation,
+          const Status& status, int error) {
+  if (error != ENOENT) context.tree.CountError(ErrnoName(error));
+  if (context.log != nullptr && error != ENOENT) {
+    context.log->Log(
+        LogLevel::kError, "fuse",
+        std::string(operation) + ": " + std::string(status.message()));
+  }
+  request.Error(error);
+}
+
+// Call the tree without waiting and answer; where it would have to wait, do the
+// same on the blocking pool.
+template <typename Call, typename Answer>
+void Do(FuseContext& context, Request request, Call call, Answer answer) {
+  auto result = call(Wait::kNo);
+  if (!WouldWait(StatusOf(result))) {
+    answer(std::move(request), std::move(result));
+    return;
+  }
+  context.blocking.Run(std::move(request), [call, answer] {
+    auto made = std::make_shared<decltype(result)>(call(Wait::kYes));
+    return [answer, made](Request own) {
+      answer(std::move(own), std::move(*made));
+    };
+  });
+}
+
+// No exception leaves an operation; whatever was not answered is EIO.
+template <typename Body>
+void Guard(fuse_req_t raw, Body body) {
+  Request request(raw);
+  try {
+    body(ContextOf(raw), request);
+  } catch (...) {
+  }
+}
+
+// ---- capabilities -----------------------------------------------------------
+
+struct Capability {
+  unsigned flag;
+  bool wanted;
+  const char* reason;
+};
+
+constexpr Capability kCapabilities[] = {
+    {FUSE_CAP_READDIRPLUS, true, "list and stat in one request"},
+    {FUSE_CAP_READDIRPLUS_AUTO, true, "but a bare `ls` needs no attributes"},
+    {FUSE_CAP_PARALLEL_DIROPS, true, "folders never change"},
+    {FUSE_CAP_ASYNC_READ, true, "several reads of one file at a time"},
+    {FUSE_CAP_AUTO_INVAL_DATA, true,
+     "pages of .rowfs/stats go with its mtime; other mtimes never change"},
+    {FUSE_CAP_CACHE_SYMLINKS, true, "links never change"},
+    {FUSE_CAP_ATOMIC_O_TRUNC, false, "truncation is answered by setattr"},
+    {FUSE_CAP_SPLICE_READ, false, "requests are small; measured slower"},
+    {FUSE_CAP_SPLICE_WRITE, false, "measured no faster from memory"},
+    {FUSE_CAP_SPLICE_MOVE, false, "nothing is spliced"},
+    {FUSE_CAP_EXPORT_SUPPORT, false, "needs lookups of \"..\""},
+};
+
+void OpInit(void* userdata, fuse_conn_info* connection) {
+  auto& context = *static_cast<FuseContext*>(userdata);
+  for (const Capability& capability : kCapabilities) {
+    if (capability.wanted && (connection->capable & capability.flag) != 0) {
+      connection->want |= capability.flag;
+    } else {
+      connection->want &= ~capability.flag;
+    }
+  }
+  // The default of 12 limits readahead of many readers.
+  connection->max_background = 64;
+  connection->congestion_threshold = 48;
+  connection->max_readahead = 1 << 20;
+  context.open_unanswered =
+      !context.tree.open_needed() &&
+      (connection->capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
+  if (context.on_init) context.on_init();
+}
+
+// ---- names and attributes ---------------------------------------------------
+
+// Valid replies: entry (inode 0 = not there, for ever), error.
+void OpLookup(fuse_req_t raw, fuse_ino_t parent, const char* name) {
+  Guard(raw, [&](FuseContext& context, Request& request) {
+    Do(
+        context, std::move(request),
+        [&context, parent, name = std::string(name)](Wait wait) {
+          return context.tree.Lookup(parent, name, wait);
+        },
+        [&context, parent](Request own, Result<Entry> entry) {
+          if (entry.ok()) {
+            const fuse_entry_param reply =
+                EntryOf(entry.value(), context.owner);
+            // A reply that was not delivered gave no reference.
+            if (fuse_reply_entry(own.Take(), &reply) != 0) {
+              context.tree.Forget(entry.value().node, 1);
+            }
+          } else if (entry.status().code() == Code::kNotFound &&
+                     context.tree.AbsenceIsFinal(parent)) {
+            fuse_entry_param reply = {};
+            reply.entry_timeout = kForever;
+            fuse_reply_entry(own.Take(), &reply);
+          } else {
+            Fail(context, std::move(own), "lookup", entry.status(),
+                 ErrnoOf(entry.status().code()));
+          }
+        });
+  });
+}
+
+void OpForget(fuse_req_t raw, fuse_ino_t node, uint64_t count) {
+  ContextOf(raw).tree.Forget(node, count);
+  fuse_reply_none(raw);
+}
+
+void OpForgetMulti(fuse_req_t raw, size_t count, fuse_forget_data* forgets) {
+  for (size_t i = 0; i < count; ++i) {
+    ContextOf(raw).tree.Forget(forgets[i].ino, forgets[i].nlookup);
+  }
+  fuse_reply_none(raw);
+}
+
+void ReplyAttributes(FuseContext& context, Request request,
+                     const Result<Attributes>& attributes) {
+  if (!attributes.ok()) {
+    Fail(context, std::move(request), "getattr", attributes.status(),
+         ErrnoOf(attributes.status().code()));
+    return;
+  }
+  const struct stat reply = StatOf(attributes.value(), context.owner);
+  fuse_reply_attr(request.Take(), &reply,
+                  attributes.value().size_exact ? kForever : 0);
+}
+
+// Valid replies: attr, error.
+void OpGetAttr(fuse_req_t raw, fuse_ino_t node, fuse_file_info*) {
+  Guard(raw, [&](FuseContext& context, Request& request) {
+    Do(
+        context, std::move(request),
+        [&context, node](Wait wait) {
+          return context.tree.GetAttr(node, wait);
+        },
+        [&context](Request own, const Result<Attributes>& attributes) {
+          ReplyAttributes(context, std::move(own), attributes);
+        });
+  });
+}
+
+// Only the control file may be truncated or touched, which changes nothing.
+void OpSetAttr(fuse_req_t raw, fuse_ino_t node, struct stat*, int to_set,
+               fuse_file_info*) {
+  Guard(raw, [&](FuseContext& context, Request& request) {
+    const Result<Attributes> attributes = context.tree.GetAttr(node, Wait::kNo);
+    constexpr int kOwner =
+        FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID;
+    if (!attributes.ok() || !attributes.value().writable ||
+        (to_set & kOwner) != 0) {
+      request.Error(EROFS);
+      return;
+    }
+    ReplyAttributes(context, std::move(request), attributes);
+  });
+}
+
+// Valid replies: readlink, error.
+void OpReadLink(fuse_req_t raw, fuse_ino_t node) {
+  Guard(raw, [&](FuseContext& context, Request& request) {
+    Do(
+        context, std::move(request),
+        [&context, node](Wait wait) {
+          return context.tree.ReadLink(node, wait);
+        },
+        [&context](Request own, const Result<std::string>& target) {
+          if (target.ok()) {
+            fuse_reply_readlink(own.Take(), target.value().c_str());
+          } else {
+            Fail(context, std::move(own), "readlink", target.status(),
+                 ErrnoOf(target.status().code()));
+          }
+        });
+  });
+}
+
+// ---- folders ----------------------------------------------------------------
+
+// Valid replies: open, error.
+void OpOpenDir(fuse_req_t raw, fuse_ino_t node, fuse_file_info* info) {
+  Guard(raw, [&](FuseContext& context, Request& request) {
+    Do(
+        context, std::move(request),
+        [&context, node](Wait wait) {
+          return context.tree.OpenDir(node, wait);
+        },
+        [&context, reply = *info](Request own, const Status& status) {
+          if (status.ok()) {
+            fuse_reply_open(own.Take(), &reply);
+          } else {
+            Fail(context, std::move(own), "opendir", status,
+                 ContentErrnoOf(status.code()));
+          }
+        });
+  });
+}
+
+// Entries as they go to the kernel.
+struct Listing {
+  std::vector<char> buffer;
+  size_t used = 0;
+  std::vector<NodeId> references;  // to give back if it is not delivered
+
+  bool Add(size_t size) {
+    if (size > buffer.size() - used) return false;
+    used += size;
+    return true;
+  }
+};
+
+bool AddEntry(const Ownership& owner, bool plus, const std::string& name,
+              const Entry& entry, uint64_t next, Listing* out) {
+  char* at = out->buffer.data() + out->used;
+  const size_t space = out->buffer.size() - out->used;
+  const auto offset = static_cast<off_t>(next);
+  const fuse_entry_param param = EntryOf(entry, owner);
+  // libfuse does not look at the request here.
+  return out->Add(plus ? fuse_add_direntry_plus(nullptr, at, space,
+                                                name.c_str(), &param, offset)
+                       : fuse_add_direntry(nullptr, at, space, name.c_str(),
+                                           &param.attr, offset));
+}
+
+Result<std::shared_ptr<Listing>> List(FuseContext& context, NodeId node,
+                                      size_t size, uint64_t offset, bool plus,
+                                      Wait wait) {
+  auto listing = std::make_shared<Listing>();
+  listing->buffer.resize(size);
+  constexpr std::string_view kDots[kDotEntries] = {".", ".."};
+  for (; offset < kDotEntries; ++offset) {
+    Entry entry;  // node 0: the kernel knows both
+    entry.attributes.type = NodeType::kDirectory;
+    entry.attributes.inode = kRootNode;
+    if (!AddEntry(context.owner, plus, std::string(kDots[offset]), entry,
+                  offset + 1, listing.get())) {
+      return listing;
+    }
+  }
+  const Status status = context.tree.ReadDir(
+      node, offset - kDotEntries, plus, wait, [&](const DirectoryEntry& child) {
+        const bool fits =
+            AddEntry(context.owner, plus, std::string(child.name), child.entry,
+                     child.next + kDotEntries, listing.get());
+        if (fits && plus && child.entry.node != 0) {
+          listing->references.push_back(child.entry.node);
+        }
+        return fits;
+      });
+  if (!status.ok()) return status;
+  return listing;
+}
+
+// Valid replies: buf (empty = the end), error.
+void OpReadDirAny(fuse_req_t raw, fuse_ino_t node, size_t size, off_t offset,
+                  bool plus) {
+  Guard(raw, [&](FuseContext& context, Request& request) {
+    Do(
+        context, std::move(request),
+        [&context, node, size, offset, plus](Wait wait) {
+          return List(context, node, size, static_cast<uint64_t>(offset), plus,
+                      wait);
+        },
+        [&context](Request own,
+                   const Result<std::shared_ptr<Listing>>& listing) {
+          if (!listing.ok()) {
+            Fail(context, std::move(own), "readdir", listing.status(),
+                 ContentErrnoOf(listing.status().code()));
+            return;
+          }
+          const Listing& made = *listing.value();
+          if (fuse_reply_buf(own.Take(), made.buffer.data(), made.used) != 0) {
+            for (const NodeId child : made.references) {
+              context.tree.Forget(child, 1);
+            }
+          }
+        });
+  });
+}
+
+void OpReadDir(fuse_req_t raw, fuse_ino_t node, size_t size, off_t offset,
+               fuse_file_info*) {
+  OpReadDirAny(raw, node, size, offset, false);
+}
+
+void OpReadDirPlus(fuse_req_t raw, fuse_ino_t node, size_t size, off_t offset,
+                   fuse_file_info*) {
+  OpReadDirAny(raw, node, size, offset, true);
+}
+
+// ---- bytes ------------------------------------------------------------------
+
+// Valid replies: open, error (ENOSYS: never ask again).
+void OpOpen(fuse_req_t raw, fuse_ino_t node, fuse_file_info* info) {
+  Guard(raw, [&](FuseContext& context, Request& request) {
+    if ((info->flags & O_ACCMODE) != O_RDONLY) {
+      const auto attributes = context.tree.GetAttr(node, Wait::kNo);
+      if (!attributes.ok() || !attributes.value().writable) {
+        request.Error(EROFS);
+        return;
+      }
+    }
+    if (context.open_unanswered) {
+      request.Error(ENOSYS);
+      return;
+    }
+    Do(
+        context, std::move(request),
+        [&context, node](Wait wait) { return context.tree.Open(node, wait); },
+        [&context, info = *info](Request own,
+                                 const Result<OpenedFile>& opened) {
+          if (!opened.ok()) {
+            Fail(context, std::move(own), "open", opened.status(),
+                 ContentErrnoOf(opened.status().code()));
+            return;
+          }
+          fuse_file_info reply = info;
+          reply.fh = opened.value().handle;
+          reply.keep_cache = !opened.value().changing;
+          reply.direct_io = opened.value().changing;
+          reply.noflush = 1;
+          if (fuse_reply_open(own.Take(), &reply) != 0) {
+            context.tree.Release(opened.value().handle);
+          }
+        });
+  });
+}
+
+struct ReadBuffer {
+  std::unique_ptr<std::byte[]> bytes;
+  size_t size = 0;
+};
+
+// Valid replies: buf (shorter than asked = the end), error.
+void OpRead(fuse_req_t raw, fuse_ino_t node, size_t size, off_t offset,
+            fuse_file_info* info) {
+  Guard(raw, [&](FuseContext& context, Request& request) {
+    auto buffer = std::make_shared<ReadBuffer>();
+    buffer->bytes = std::make_unique_for_overwrite<std::byte[]>(size);
+    buffer->size = size;
+    const uint64_t handle = info == nullptr ? 0 : info->fh;
+    Do(
+        context, std::move(request),
+        [&context, node, handle, offset, buffer](Wait wait) {
+          return context.tree.Read(
+              node, handle, static_cast<uint64_t>(offset),
+              MutableByteSpan(buffer->bytes.get(), buffer->size), wait);
+        },
+        [&context, buffer](Request own, const Result<size_t>& done) {
+          if (done.ok()) {
+            const std::string_view text =
+                AsText(ByteSpan(buffer->bytes.get(), done.value()));
+            fuse_reply_buf(own.Take(), text.data(), text.size());
+          } else {
+            Fail(context, std::move(own), "read", done.status(),
+                 ContentErrnoOf(done.status().code()));
+          }
+        });
+  });
+}
+
+// Valid replies: write, error.
+void OpWrite(fuse_req_t raw, fuse_ino_t node, const char* data, size_t size,
+             off_t, fuse_file_info*) {
+  Guard(raw, [&](FuseContext& context, Request& request) {
+    const Result<Attributes> attributes = context.tree.GetAttr(node, Wait::kNo);
+    if (!attributes.ok() || !attributes.value().writable) {
+      request.Error(EROFS);
+      return;
+    }
+    const Status status =
+        context.tree.Write(node, AsBytes(std::string_view(data, size)));
+    if (status.ok()) {
+      fuse_reply_write(request.Take(), size);
+    } else {
+      Fail(context, std::move(request), "write", status,
+           ErrnoOf(status.code()));
+    }
+  });
+}
+
+void OpRelease(fuse_req_t raw, fuse_ino_t, fuse_file_info* info) {
+  Guard(raw, [&](FuseContext& context, Request& request) {
+    if (info->fh != 0) context.tree.Release(info->fh);
+    request.Done();
+  });
+}
+
+// ---- the rest ---------------------------------------------------------------
+
+// Valid replies: statfs.
+void OpStatFs(fuse_req_t raw, fuse_ino_t) {
+  Guard(raw, [&](FuseContext& context, Request& request) {
+    struct statvfs reply = {};
+    reply.f_bsize = 4096;
+    reply.f_frsize = 4096;
+    reply.f_namemax = 255;
+    reply.f_files = context.tree.Stats().row_count;
+    fuse_reply_statfs(request.Take(), &reply);
+  });
+}
+
+// A text whose size the kernel may ask for first (`size` 0).
+void ReplyXattr(Request request, std::string_view text, size_t size) {
+  if (size == 0) {
+    fuse_reply_xattr(request.Take(), text.size());
+  } else if (text.size() > size) {
+    request.Error(ERANGE);
+  } else {
+    fuse_reply_buf(request.Take(), text.data(), text.size());
+  }
+}
+
+// Valid replies: buf, xattr (the size), error.
+void OpGetXattr(fuse_req_t raw, fuse_ino_t node, const char* name,
+                size_t size) {
+  Guard(raw, [&](FuseContext& context, Request& request) {
+    if (node == kRootNode && name == kPidXattr) {
+      ReplyXattr(std::move(request), std::to_string(getpid()), size);
+      return;
+    }
+    Do(
+        context, std::move(request),
+        [&context, node, name = std::string(name)](Wait wait) {
+          return context.tree.GetXattr(node, name, wait);
+        },
+        [&context, size](Request own, const Result<std::string>& value) {
+          if (value.ok()) {
+            ReplyXattr(std::move(own), value.value(), size);
+          } else if (value.status().code() == Code::kNotFound) {
+            own.Error(ENODATA);
+          } else {
+            Fail(context, std::move(own), "getxattr", value.status(),
+                 ContentErrnoOf(value.status().code()));
+          }
+        });
+  });
+}
+
+// Valid replies: buf, xattr (the size), error.
+void OpListXattr(fuse_req_t raw, fuse_ino_t node, size_t size) {
+  Guard(raw, [&](FuseContext& context, Request& request) {
+    Do(
+        context, std::move(request),
+        [&context, node](Wait wait) {
+          return context.tree.ListXattr(node, wait);
+        },
+        [&context, node, size](Request own,
+                               const Result<std::vector<std::string>>& names) {
+          if (!names.ok()) {
+            Fail(context, std::move(own), "listxattr", names.status(),
+                 ContentErrnoOf(names.status().code()));
+            return;
+          }
+          std::vector<std::string> all = names.value();
+          if (node == kRootNode) all.emplace_back(kPidXattr);
+          std::sort(all.begin(), all.end());
+          std::string text;
+          for (const std::string& name : all) text += name + '\0';
+          ReplyXattr(std::move(own), text, size);
+        });
+  });
+}
+
+// Everything that would change something.
+void ReadOnly(fuse_req_t raw) { fuse_reply_err(raw, EROFS); }
+
+fuse_lowlevel_ops MakeOps() {
+  fuse_lowlevel_ops ops = {};
+  ops.init = OpInit;
+  ops.lookup = OpLookup;
+  ops.forget = OpForget;
+  ops.forget_multi = OpForgetMulti;
+  ops.getattr = OpGetAttr;
+  ops.setattr = OpSetAttr;
+  ops.readlink = OpReadLink;
+  ops.opendir = OpOpenDir;
+  ops.readdir = OpReadDir;
+  ops.readdirplus = OpReadDirPlus;
+  ops.open = OpOpen;
+  ops.read = OpRead;
+  ops.write = OpWrite;
+  ops.release = OpRelease;
+  ops.statfs = OpStatFs;
+  ops.getxattr = OpGetXattr;
+  ops.listxattr = OpListXattr;
+  ops.mknod = [](fuse_req_t raw, fuse_ino_t, const char*, mode_t, dev_t) {
+    ReadOnly(raw);
+  };
+  ops.mkdir = [](fuse_req_t raw, fuse_ino_t, const char*, mode_t) {
+    ReadOnly(raw);
+  };
+  ops.unlink = [](fuse_req_t raw, fuse_ino_t, const char*) { ReadOnly(raw); };
+  ops.rmdir = [](fuse_req_t raw, fuse_ino_t, const char*) { ReadOnly(raw); };
+  ops.symlink = [](fuse_req_t raw, const char*, fuse_ino_t, const char*) {
+    ReadOnly(raw);
+  };
+  ops.rename = [](fuse_req_t raw, fuse_ino_t, const char*, fuse_ino_t,
+                  const char*, unsigned) { ReadOnly(raw); };
+  ops.link = [](fuse_req_t raw, fuse_ino_t, fuse_ino_t, const char*) {
+    ReadOnly(raw);
+  };
+  ops.create = [](fuse_req_t raw, fuse_ino_t, const char*, mode_t,
+                  fuse_file_info*) { ReadOnly(raw); };
+  ops.setxattr = [](fuse_req_t raw, fuse_ino_t, const char*, const char*,
+                    size_t, int) { ReadOnly(raw); };
+  ops.removexattr = [](fuse_req_t raw, fuse_ino_t, const char*) {
+    ReadOnly(raw);
+  };
+  ops.fallocate = [](fuse_req_t raw, fuse_ino_t, int, off_t, off_t,
+                     fuse_file_info*) { ReadOnly(raw); };
+  return ops;
+}
+
+}  // namespace
+
+const fuse_lowlevel_ops& FuseOps() {
+  static const fuse_lowlevel_ops kOps = MakeOps();
+  return kOps;
+}
+
+}  // namespace rowfs
