@@ -28,23 +28,37 @@ void AppendInteger(uint64_t value, uint64_t bits, Bytes* out) {
   AppendUint(out, value, bits / 8);
 }
 
-// Two payloads behind a u64 with the size of the first; nothing at all when
-// neither child has one.
+// The payloads of two children.
 struct TwoPayloads {
   ByteSpan first;
   ByteSpan second;
-
-  static Result<TwoPayloads> Split(ByteSpan payload, bool framed) {
-    if (!framed) return TwoPayloads{};
-    if (payload.size() < kFrameBytes ||
-        LoadU64(payload) > payload.size() - kFrameBytes) {
-      return Corrupt("a block of two parts is cut short");
-    }
-    const uint64_t size = LoadU64(payload);
-    return TwoPayloads{payload.subspan(kFrameBytes, size),
-                       payload.subspan(kFrameBytes + size)};
-  }
 };
+
+// Behind a u64 with the size of the first.
+Result<TwoPayloads> SplitRuns(ByteSpan payload) {
+  if (payload.size() < kFrameBytes ||
+      LoadU64(payload) > payload.size() - kFrameBytes) {
+    return Corrupt("a block of runs is cut short");
+  }
+  const uint64_t size = LoadU64(payload);
+  return TwoPayloads{payload.subspan(kFrameBytes, size),
+                     payload.subspan(kFrameBytes + size)};
+}
+
+// Behind two u64 with the sizes of both.
+Result<TwoPayloads> SplitDictionary(ByteSpan payload) {
+  if (payload.size() < 2 * kFrameBytes) {
+    return Corrupt("a dictionary block is cut short");
+  }
+  const uint64_t left = payload.size() - 2 * kFrameBytes;
+  const uint64_t indices = LoadU64(payload);
+  const uint64_t items = LoadU64(payload.subspan(kFrameBytes));
+  if (indices > left || items != left - indices) {
+    return Corrupt("a dictionary block of odd size");
+  }
+  return TwoPayloads{payload.subspan(2 * kFrameBytes, indices),
+                     payload.subspan(2 * kFrameBytes + indices)};
+}
 
 class FlatBlock final : public BlockDecoder {
  public:
@@ -283,8 +297,10 @@ class DictionaryBlock final : public BlockDecoder {
   ValueBlock NewBlock() const override { return items_->NewBlock(); }
   Status Decode(ByteSpan payload, uint64_t count,
                 ValueBlock* out) const override {
-    ROWFS_ASSIGN_OR_RETURN(const TwoPayloads parts,
-                           TwoPayloads::Split(payload, has_payload()));
+    TwoPayloads parts;
+    if (has_payload()) {
+      ROWFS_ASSIGN_OR_RETURN(parts, SplitDictionary(payload));
+    }
     ValueBlock indices = indices_->NewBlock();
     ROWFS_RETURN_IF_ERROR(indices_->Decode(parts.first, count, &indices));
     ValueBlock items = items_->NewBlock();
@@ -314,9 +330,11 @@ class RleBlock final : public BlockDecoder {
   uint64_t bits() const override { return runs_.values->bits(); }
   Status Decode(ByteSpan payload, uint64_t count,
                 ValueBlock* out) const override {
-    ROWFS_ASSIGN_OR_RETURN(const TwoPayloads parts,
-                           TwoPayloads::Split(payload, has_payload()));
     if (count == 0) return {};
+    TwoPayloads parts;
+    if (has_payload()) {
+      ROWFS_ASSIGN_OR_RETURN(parts, SplitRuns(payload));
+    }
     std::optional<uint64_t> run_count = MetadataRunCount(count);
     return runs_.Decode(parts.first, parts.second, run_count, count, out);
   }

@@ -138,7 +138,10 @@ class Unraveler {
   Result<Array> BuildLeaf() {
     Array array = std::move(values_);
     array.type = path_.types.back();
-    if (levels_.def.empty() || array.type->id == TypeId::kNull) return array;
+    if (levels_.def.empty() || array.type->id == TypeId::kNull ||
+        layers_.leaf_never_null()) {
+      return array;
+    }
     const uint16_t slot_max = layers_.visible_max();
     ValidityWriter validity(array.length);
     for (const uint16_t def : levels_.def) {
@@ -275,12 +278,15 @@ Layers Layers::Leaf(bool nullable) {
 
 Status Layers::CheckPath(const ColumnPath& path) {
   const size_t depth = path.types.size();
-  // Some writers count the members of a packed struct as a layer of their own.
+  // Early writers count the members of a packed struct as a layer of their own,
+  // and have nulls in the one of the struct. Lance itself looks at the first
+  // only: null blobs of such files are empty ones to everybody.
   if (layers_.size() == depth + 1 && !layers_[0].list &&
       layers_[1].valid_max == 0 &&
       (path.leaf().kind == LanceFieldKind::kBlobV2 ||
        path.leaf().kind == LanceFieldKind::kPackedStruct)) {
     layers_.erase(layers_.begin());
+    leaf_never_null_ = true;
   }
   bool same = layers_.size() == depth;
   for (size_t i = 0; same && i < depth; ++i) {

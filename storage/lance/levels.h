@@ -48,6 +48,9 @@ class Layers {
   uint16_t def_max() const { return def_max_; }
   // The largest definition level of an entry that has a value slot.
   uint16_t visible_max() const { return visible_max_; }
+  // The writer kept nulls in a layer that readers of the column never look at:
+  // such values are blank instead.
+  bool leaf_never_null() const { return leaf_never_null_; }
   // Levels above this stop at layer `i` or farther out.
   uint16_t valid_max(size_t i) const { return layers_[i].valid_max; }
   // The level that means "empty list" here; 0 when none does.
@@ -65,6 +68,7 @@ class Layers {
   uint16_t rep_max_ = 0;
   uint16_t def_max_ = 0;
   uint16_t visible_max_ = 0;
+  bool leaf_never_null_ = false;
 };
 
 // Level entries of whole rows; `rep` and `def` are empty where a page has none.

@@ -109,6 +109,10 @@ Result<std::unique_ptr<PageRead>> StartPlanarRead(
     const PageContext& context, const lance::pb::PlanarLayout& layout,
     RowRanges rows);
 
+Result<std::unique_ptr<PageRead>> StartSparseRead(
+    const PageContext& context, const lance::pb::PlanarLayout& layout,
+    RowRanges rows);
+
 // The 2.2 layout that reads the same buffers as a planar page's values.
 Result<lance::pb::PageLayout> ToPageLayout(
     const lance::pb::PlanarLayout::Values& values,

@@ -328,9 +328,17 @@ class FullZipRead final : public PageRead {
             blobs_.push_back(std::move(cell));
             return {};
           },
-          [&] { blobs_.emplace_back(); }));
+          [&] { AppendNullBlob(); }));
     }
     return {};
+  }
+
+  void AppendNullBlob() {
+    BlobCell& cell = blobs_.emplace_back();
+    if (!form_.layers.leaf_never_null()) return;
+    cell.kind = BlobKind::kInline;
+    cell.object = *context_.file_path;
+    cell.size = 0;
   }
 
   // ---- Blob cells in part ----
@@ -436,7 +444,7 @@ class FullZipRead final : public PageRead {
         return Corrupt("a definition level that no layer has");
       }
       if (opened.null) {
-        blobs_.emplace_back();
+        AppendNullBlob();
         continue;
       }
       uint64_t missing = 0;

@@ -75,7 +75,7 @@ Result<std::unique_ptr<PageRead>> StartPlanarRead(const PageContext& context,
                                                   const PlanarLayout& layout,
                                                   RowRanges rows) {
   if (layout.structure().has_sparse()) {
-    return Status(Code::kUnsupported, "sparse pages are not supported");
+    return StartSparseRead(context, layout, std::move(rows));
   }
   if (!layout.structure().has_dense()) {
     return Status(Code::kUnsupported, "a planar page of unknown structure");
