@@ -29,6 +29,13 @@ Result<Array> ReadField(const FileContext& file, const LanceField& field,
                         const std::map<int32_t, uint32_t>& columns,
                         const RowRanges& rows, BlobDetail detail);
 
+// The same for files of format 2.0, whose pages are Arrow-like buffers and
+// whose structs and lists have columns of their own. One round of reads a
+// buffer.
+Result<Array> ReadArrayField(const FileContext& file, const LanceField& field,
+                             const std::map<int32_t, uint32_t>& columns,
+                             const RowRanges& rows);
+
 // The type a leaf's pages decode to, before FinishLeaf.
 TypePtr StoredLeafType(const LanceField& field);
 // Turn decoded leaf values into the field's type: dictionary values back into

@@ -85,11 +85,9 @@ class FileReader final : public LanceFileReader {
                               .metadata = &metadata_,
                               .path = &path_,
                               .cache = &cache_};
-    if (metadata_.version == LanceFileVersion{2, 0}) {
-      return Status(Code::kUnsupported,
-                    path_ + ": files of format 2.0 are not supported");
-    }
-    auto array = ReadField(context, field, columns, ranges, detail);
+    auto array = metadata_.version == LanceFileVersion{2, 0}
+                     ? ReadArrayField(context, field, columns, ranges)
+                     : ReadField(context, field, columns, ranges, detail);
     if (array.ok()) return array;
     return array.status().With(object_->uri());
   }
