@@ -88,6 +88,7 @@ Result<MediaIndex> ParseIndex(ByteSpan stream_info, ByteSpan entries,
   }
   PLUGIN_RETURN_IF_ERROR(CheckOffsets(index, packet_bytes));
   PLUGIN_RETURN_IF_ERROR(CheckMeaning(index));
+  index.Derive();
   return index;
 }
 

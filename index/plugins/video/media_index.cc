@@ -4,11 +4,29 @@
 
 namespace rowfs::plugin {
 
+void MediaIndex::Derive() {
+  bytes_before.assign(1, 0);
+  ordered = true;
+  uint64_t end = 0;
+  for (const Packet& p : video().packets) {
+    bytes_before.push_back(bytes_before.back() + p.size);
+    ordered = ordered && p.offset >= end;
+    end = p.offset + p.size;
+  }
+}
+
 uint32_t MediaIndex::GopOfPacket(uint32_t ordinal) const {
   const auto after = std::upper_bound(
       gops.begin(), gops.end(), ordinal,
       [](uint32_t o, const Gop& gop) { return o < gop.first_packet; });
   return static_cast<uint32_t>(after - gops.begin()) - 1;
+}
+
+const FrameShape& MediaIndex::ShapeOf(uint32_t frame) const {
+  const auto after = std::upper_bound(
+      shapes.begin(), shapes.end(), frame,
+      [](uint32_t f, const FrameShape& s) { return f < s.first_frame; });
+  return *(after - 1);
 }
 
 int MediaIndex::FirstStream(StreamKind kind) const {

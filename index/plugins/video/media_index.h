@@ -133,6 +133,7 @@ struct Stream {
   int32_t level = -99;
   TimeBase time_base;
   int64_t bit_rate = 0;
+  uint16_t bits_per_sample = 0;  // coded; 0 = unknown
   std::string language;          // "" = unknown
   std::string title;             // "" = none
   std::vector<Bytes> extradata;  // as libavcodec takes it; may be empty
@@ -158,7 +159,6 @@ struct Stream {
   uint16_t channels = 0;
   uint64_t channel_mask = 0;  // 0 = unspecified order
   uint16_t block_align = 0;
-  uint16_t bits_per_sample = 0;   // coded; 0 = not PCM-like
   uint32_t frame_size = 0;        // samples in a packet, 0 = varies
   uint32_t initial_padding = 0;   // samples to drop at the start
   uint32_t trailing_padding = 0;  // and at the end
@@ -187,6 +187,16 @@ struct Gop {
   // recovery window.
   uint8_t decode_back_lead = 0;
   uint8_t decode_back_body = 0;
+};
+
+// What the decoder gives for frames from `first_frame` on, before rotation.
+struct FrameShape {
+  uint32_t first_frame = 0;
+  uint32_t width = 0;
+  uint32_t height = 0;
+  uint8_t bit_depth = 8;
+  bool has_alpha = false;
+  bool operator==(const FrameShape&) const = default;
 };
 
 struct BlobRange {
@@ -227,8 +237,17 @@ struct MediaIndex {
   std::vector<Gop> gops;  // of the main stream
   // Frame number -> packet of the main stream, in presentation order.
   std::vector<uint32_t> shown;
+  // Sorted, the first from frame 0; more than one when the size changes on the
+  // way. Empty only without frames.
+  std::vector<FrameShape> shapes;
   // The source file, as pieces of the blob; empty = not kept.
   std::vector<BlobRange> original;
+  // Derived from the above by Derive, which parsing calls:
+  // bytes of the main stream's packets before packet i; size packets + 1.
+  std::vector<uint64_t> bytes_before;
+  bool ordered = false;  // offsets of the main stream increase
+
+  void Derive();
 
   const Stream& video() const { return streams[main]; }
   const Packet& packet(uint32_t frame) const {
@@ -236,6 +255,7 @@ struct MediaIndex {
   }
   // The GOP of packet `ordinal` of the main stream. O(log gops).
   uint32_t GopOfPacket(uint32_t ordinal) const;
+  const FrameShape& ShapeOf(uint32_t frame) const;
   // -1 when the stream of that kind does not exist.
   int FirstStream(StreamKind kind) const;
   // Time of a tick of `stream`, counted from the start of the media.

@@ -1,0 +1,116 @@
+#include "index/plugins/video/companion.h"
+
+#include <algorithm>
+
+#include "index/plugins/video/bitstream.h"
+#include "index/plugins/video/describe.h"
+#include "index/plugins/video/timeline.h"
+
+namespace rowfs::plugin {
+namespace {
+
+uint32_t Little32(const uint8_t* p) { return ByteReader(ByteSpan(p, 4)).U32(); }
+
+}  // namespace
+
+Result<std::unique_ptr<Companion>> Companion::Open(const AVStream& source,
+                                                   bool convert) {
+  std::unique_ptr<Companion> made(new Companion);
+  made->stream_ = DescribeStream(source);
+  PLUGIN_ASSIGN_OR_RETURN(
+      made->converter_, StreamConverter::Make(source, convert, &made->stream_));
+  return made;
+}
+
+// Samples to drop at the start move the first tick, samples to drop at the end
+// the last one.
+void Companion::NoteSkips(const AVPacket& packet) {
+  const Packet& p = stream_.packets.back();
+  int64_t begin = p.pts;
+  int64_t end = p.pts + p.duration;
+  size_t size = 0;
+  const uint8_t* skip =
+      av_packet_get_side_data(&packet, AV_PKT_DATA_SKIP_SAMPLES, &size);
+  if (skip != nullptr && size >= 8 && stream_.sample_rate > 0) {
+    const AVRational samples{1, static_cast<int>(stream_.sample_rate)};
+    const AVRational ticks{stream_.time_base.num, stream_.time_base.den};
+    const uint32_t head = Little32(skip);
+    const uint32_t tail = Little32(skip + 4);
+    begin += av_rescale_q_rnd(head, samples, ticks, AV_ROUND_UP);
+    end -= av_rescale_q_rnd(tail, samples, ticks, AV_ROUND_DOWN);
+    if (head > 0 && stream_.packets.size() == 1) {
+      stream_.initial_padding = head;
+    }
+    stream_.trailing_padding = tail;
+  }
+  if ((packet.flags & AV_PKT_FLAG_DISCARD) != 0) return;
+  first_tick_ = std::min(first_tick_, begin);
+  end_tick_ = std::max(end_tick_, end);
+}
+
+Status Companion::Add(const AVPacket& packet, uint64_t source_offset) {
+  if (packet.size <= 0) return {};
+  if (stream_.packets.size() >= kPacketsMax) return Limit("too many packets");
+  const bool key = (packet.flags & AV_PKT_FLAG_KEY) != 0;
+  PLUGIN_ASSIGN_OR_RETURN(Converted converted,
+                          converter_->Convert(packet, key));
+  if (converted.data.empty()) return {};
+  Packet next;
+  next.size = static_cast<uint32_t>(converted.data.size());
+  next.extradata = converted.extradata;
+  if (key) next.flags |= kPacketKey;
+  next.flags |=
+      (packet.flags & AV_PKT_FLAG_DISCARD) != 0 ? kPacketSkipped : kPacketShown;
+  AppendRepaired(packet, &stream_.packets, next);
+  NoteSkips(packet);
+  located_ = located_ && source_offset != kUnknown;
+  held_bytes_ += converted.data.size();
+  waiting_.push_back({stream_.packets.size() - 1, std::move(converted.data),
+                      source_offset, converted.verbatim});
+  return {};
+}
+
+bool Companion::ReachedOrSparse(const ExactTime& time) const {
+  if (stream_.kind != StreamKind::kAudio &&
+      stream_.kind != StreamKind::kVideo) {
+    return true;
+  }
+  return !stream_.packets.empty() &&
+         ExactTime::FromTicks(stream_.packets.back().dts, stream_.time_base) >=
+             time;
+}
+
+Status Companion::Take(
+    const ExactTime* time,
+    const std::function<Status(Packet*, const Waiting&)>& write) {
+  while (!waiting_.empty()) {
+    const Waiting& next = waiting_.front();
+    Packet& p = stream_.packets[next.number];
+    if (time != nullptr &&
+        ExactTime::FromTicks(p.dts, stream_.time_base) >= *time) {
+      break;
+    }
+    PLUGIN_RETURN_IF_ERROR(write(&p, next));
+    held_bytes_ -= next.data.size();
+    waiting_.pop_front();
+  }
+  gop_first_.push_back(
+      static_cast<uint32_t>(stream_.packets.size() - waiting_.size()));
+  return {};
+}
+
+Stream Companion::Finish(bool with_gops) {
+  if (with_gops) {
+    stream_.gop_first = std::move(gop_first_);
+  } else if (!located_) {
+    stream_.packets.clear();
+  }
+  if (!stream_.packets.empty()) converter_->DescribeCodec();
+  if (!stream_.packets.empty() && first_tick_ <= end_tick_) {
+    stream_.first_tick = std::clamp(first_tick_, -kTicksMax, kTicksMax);
+    stream_.end_tick = std::clamp(end_tick_, -kTicksMax, kTicksMax);
+  }
+  return std::move(stream_);
+}
+
+}  // namespace rowfs::plugin
