@@ -266,6 +266,37 @@ bool ReadOrder(ByteReader* in, MediaIndex* index) {
   return true;
 }
 
+void WriteShapes(const MediaIndex& index, ByteWriter* out) {
+  out->Varint(index.shapes.size());
+  for (const FrameShape& shape : index.shapes) {
+    out->Varint(shape.first_frame);
+    out->Varint(shape.width);
+    out->Varint(shape.height);
+    out->U8(shape.bit_depth);
+    out->U8(shape.has_alpha ? 1 : 0);
+  }
+}
+
+bool ReadShapes(ByteReader* in, MediaIndex* index) {
+  const uint32_t frames = index->head.frame_count;
+  const uint32_t count = in->Varint32(frames);
+  if (frames > 0 && count == 0) return false;
+  for (uint32_t i = 0; i < count && in->ok(); ++i) {
+    FrameShape shape;
+    shape.first_frame = in->Varint32(frames - 1);
+    shape.width = in->Varint32(kSideMax);
+    shape.height = in->Varint32(kSideMax);
+    shape.bit_depth = in->U8();
+    shape.has_alpha = in->U8() != 0;
+    const bool sorted =
+        i == 0 ? shape.first_frame == 0
+               : shape.first_frame > index->shapes.back().first_frame;
+    if (!sorted || shape.width == 0 || shape.height == 0) return false;
+    index->shapes.push_back(shape);
+  }
+  return in->ok();
+}
+
 void WriteOriginal(const MediaIndex& index, ByteWriter* out) {
   out->Varint(index.original.size());
   Column gaps;
@@ -312,6 +343,7 @@ Status WritePackets(const MediaIndex& index, ByteWriter* out) {
     WriteStreamPackets(s, index.head.layout, out);
   }
   WriteOrder(index, out);
+  WriteShapes(index, out);
   WriteOriginal(index, out);
   return {};
 }
@@ -332,8 +364,8 @@ Status ReadPackets(const std::vector<uint32_t>& counts, ByteReader* in,
                      " in entries are damaged");
     }
   }
-  if (!ReadOrder(in, index) || !ReadOriginal(in, index) ||
-      in->remaining() != 0) {
+  if (!ReadOrder(in, index) || !ReadShapes(in, index) ||
+      !ReadOriginal(in, index) || in->remaining() != 0) {
     return Corrupt(
         "the frame order or the kept container in entries is damaged");
   }

@@ -70,7 +70,6 @@ void WriteSound(const Stream& s, ByteWriter* out) {
   out->Varint(s.channels);
   out->U64(s.channel_mask);
   out->Varint(s.block_align);
-  out->Varint(s.bits_per_sample);
   out->Varint(s.frame_size);
   out->Varint(s.initial_padding);
   out->Varint(s.trailing_padding);
@@ -82,7 +81,6 @@ void ReadSound(ByteReader* in, Stream* s) {
   s->channels = static_cast<uint16_t>(in->Varint(UINT16_MAX));
   s->channel_mask = in->U64();
   s->block_align = static_cast<uint16_t>(in->Varint(UINT16_MAX));
-  s->bits_per_sample = static_cast<uint16_t>(in->Varint(UINT16_MAX));
   s->frame_size = in->Varint32();
   s->initial_padding = in->Varint32();
   s->trailing_padding = in->Varint32();
@@ -104,6 +102,7 @@ void WriteStream(const Stream& s, ByteWriter* out) {
   out->Signed(s.level);
   WriteBase(s.time_base, out);
   out->Signed(s.bit_rate);
+  out->Varint(s.bits_per_sample);
   out->Block(AsBytes(s.language));
   out->Block(AsBytes(s.title));
   out->Varint(s.extradata.size());
@@ -142,6 +141,7 @@ Stream ReadStream(ByteReader* in, uint32_t* packet_count) {
   s.time_base = ReadBase(in);
   if (s.time_base.num < 1) in->Fail();
   s.bit_rate = in->Signed();
+  s.bits_per_sample = static_cast<uint16_t>(in->Varint(UINT16_MAX));
   s.language = in->Text(kTextMax);
   s.title = in->Text(kTextMax);
   const uint32_t extradata = in->Varint32(kExtradataMax);

@@ -52,6 +52,7 @@ MediaIndex SmallIndex(Layout layout) {
   index.gops = {{0, 3, KeyKind::kIdr, 0, 0, 0},
                 {3, 3, KeyKind::kOpen, 1, 1, 1}};
   index.shown = {0, 2, 1, 3, 5, 4};
+  index.shapes = {{0, 320, 180, 8, false}};
   index.head.layout = layout;
   index.head.frame_count = 6;
   index.head.key_frame_count = 2;

@@ -1,0 +1,166 @@
+#include "index/plugins/video/render.h"
+
+extern "C" {
+#include <libavutil/pixdesc.h>
+#include <libswscale/swscale.h>
+}
+
+#include <algorithm>
+#include <cstring>
+
+#include "index/plugins/video/colour.h"
+#include "index/plugins/video/describe.h"
+
+namespace rowfs::plugin {
+namespace {
+
+// The same bits with and without SIMD (media facts, 6.1).
+constexpr int kScalerFlags =
+    SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_BITEXACT;
+
+AVPixelFormat RgbFormat(const ImageShape& shape) {
+  if (shape.deep) {
+    return shape.alpha ? AV_PIX_FMT_RGBA64LE : AV_PIX_FMT_RGB48LE;
+  }
+  return shape.alpha ? AV_PIX_FMT_RGBA : AV_PIX_FMT_RGB24;
+}
+
+// Move pixels of N bytes to where they are upright.
+template <size_t N>
+void Turn(const uint8_t* from, uint32_t width, uint32_t height,
+          const Orientation& o, uint8_t* to) {
+  const uint32_t out_width = o.swap ? height : width;
+  const uint32_t out_height = o.swap ? width : height;
+  for (uint32_t oy = 0; oy < out_height; ++oy) {
+    const uint32_t v = o.flip_y ? out_height - 1 - oy : oy;
+    for (uint32_t ox = 0; ox < out_width; ++ox, to += N) {
+      const uint32_t u = o.flip_x ? out_width - 1 - ox : ox;
+      const size_t x = o.swap ? v : u;
+      const size_t y = o.swap ? u : v;
+      std::memcpy(to, from + (y * width + x) * N, N);
+    }
+  }
+}
+
+Picture Upright(Picture picture, const Orientation& o) {
+  if (o.identity()) return picture;
+  Picture out;
+  out.shape = picture.shape;
+  if (o.swap) std::swap(out.shape.width, out.shape.height);
+  out.samples.resize(picture.samples.size());
+  const uint8_t* from = picture.samples.data();
+  const uint32_t w = picture.shape.width;
+  const uint32_t h = picture.shape.height;
+  switch (picture.shape.channels() * (picture.shape.deep ? 2 : 1)) {
+    case 3:
+      Turn<3>(from, w, h, o, out.samples.data());
+      break;
+    case 4:
+      Turn<4>(from, w, h, o, out.samples.data());
+      break;
+    case 6:
+      Turn<6>(from, w, h, o, out.samples.data());
+      break;
+    default:
+      Turn<8>(from, w, h, o, out.samples.data());
+      break;
+  }
+  return out;
+}
+
+// swscale has names of its own for the full-range formats; the range is told
+// apart from the format here.
+AVPixelFormat WithoutRange(int format) {
+  switch (format) {
+    case AV_PIX_FMT_YUVJ420P:
+      return AV_PIX_FMT_YUV420P;
+    case AV_PIX_FMT_YUVJ422P:
+      return AV_PIX_FMT_YUV422P;
+    case AV_PIX_FMT_YUVJ444P:
+      return AV_PIX_FMT_YUV444P;
+    case AV_PIX_FMT_YUVJ440P:
+      return AV_PIX_FMT_YUV440P;
+    default:
+      return static_cast<AVPixelFormat>(format);
+  }
+}
+
+}  // namespace
+
+ImageShape UprightShape(const Stream& stream, const FrameShape& shape) {
+  ImageShape s;
+  s.width = shape.width;
+  s.height = shape.height;
+  s.deep = shape.bit_depth > 8;
+  s.alpha = shape.has_alpha;
+  if (OrientationOf(stream.matrix).swap) std::swap(s.width, s.height);
+  return s;
+}
+
+Renderer::~Renderer() { sws_freeContext(scaler_); }
+
+Result<Picture> Renderer::ToRgb(const AVFrame& frame, const Stream& stream,
+                                const ImageShape& shape) {
+  const AVPixelFormat to = RgbFormat(shape);
+  scaler_ = sws_getCachedContext(
+      scaler_, frame.width, frame.height, WithoutRange(frame.format),
+      frame.width, frame.height, to, kScalerFlags, nullptr, nullptr, nullptr);
+  if (scaler_ == nullptr) {
+    return Unsupported("frames of this pixel format cannot be made RGB");
+  }
+  const YuvKind kind = YuvKindOf(frame, stream);
+  const int* from_yuv = sws_getCoefficients(kind.matrix);
+  sws_setColorspaceDetails(scaler_, from_yuv, kind.full ? 1 : 0,
+                           sws_getCoefficients(SWS_CS_DEFAULT), 1, 0, 1 << 16,
+                           1 << 16);
+  Picture picture;
+  picture.shape = shape;
+  picture.shape.width = static_cast<uint32_t>(frame.width);
+  picture.shape.height = static_cast<uint32_t>(frame.height);
+  const size_t stride =
+      size_t{picture.shape.width} * shape.channels() * (shape.deep ? 2 : 1);
+  // swscale writes whole vectors: it needs room behind each row, so it gets a
+  // frame of libav's own alignment.
+  FramePtr rgb = NewFrame();
+  rgb->format = to;
+  rgb->width = frame.width;
+  rgb->height = frame.height;
+  if (av_frame_get_buffer(rgb.get(), 0) < 0) throw std::bad_alloc();
+  if (sws_scale(scaler_, frame.data, frame.linesize, 0, frame.height, rgb->data,
+                rgb->linesize) != frame.height) {
+    return Internal("the conversion to RGB failed");
+  }
+  picture.samples.resize(stride * picture.shape.height);
+  for (int y = 0; y < frame.height; ++y) {
+    std::memcpy(picture.samples.data() + static_cast<size_t>(y) * stride,
+                rgb->data[0] + ptrdiff_t{y} * rgb->linesize[0], stride);
+  }
+  return picture;
+}
+
+Result<Bytes> Renderer::Render(const AVFrame& frame, const Stream& stream,
+                               const FrameShape& shape, ImageFormat format,
+                               const ImageOptions& options) {
+  const FrameShape real = ShapeOfFrame(frame);
+  if (real.width != shape.width || real.height != shape.height) {
+    return Corrupt("the frame is " + std::to_string(real.width) + "x" +
+                   std::to_string(real.height) + ", the index says " +
+                   std::to_string(shape.width) + "x" +
+                   std::to_string(shape.height));
+  }
+  const Orientation orientation = OrientationOf(stream.matrix);
+  if (format == ImageFormat::kJpg && orientation.identity()) {
+    Bytes storage;
+    JpegPlanes planes;
+    if (ToJpegPlanes(frame, YuvKindOf(frame, stream), &storage, &planes)) {
+      return EncodeJpegPlanes(planes, options.quality);
+    }
+  }
+  const ImageShape wanted =
+      ShapeFor(format, UprightShape(stream, shape), options);
+  PLUGIN_ASSIGN_OR_RETURN(Picture picture, ToRgb(frame, stream, wanted));
+  picture = Upright(std::move(picture), orientation);
+  return EncodeImage(picture, format, options);
+}
+
+}  // namespace rowfs::plugin

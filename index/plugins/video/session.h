@@ -1,0 +1,75 @@
+// Frames out of planned decodes, with what the decoder still knows from the
+// last ones: the next frame of a GOP only feeds new packets, and frames that
+// came out on the way wait in a bounded cache.
+//
+// One thread at a time.
+#ifndef ROWFS_INDEX_PLUGINS_VIDEO_SESSION_H_
+#define ROWFS_INDEX_PLUGINS_VIDEO_SESSION_H_
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "index/plugins/common/status.h"
+#include "index/plugins/video/decoder.h"
+#include "index/plugins/video/media_index.h"
+
+namespace rowfs::plugin {
+
+class DecodeSession {
+ public:
+  // `index` must outlive the session.
+  explicit DecodeSession(const MediaIndex& index) : index_(index) {}
+
+  using GetPacket = std::function<Result<ByteSpan>(uint32_t ordinal)>;
+  using TakeFrame = std::function<Status(uint32_t ordinal, const AVFrame&)>;
+
+  // Decode from packet `start` and hand over the frames of the packets
+  // `targets` (sorted, no doubles), each once, in any order. `get` gives the
+  // bytes of any packet in [start, last target]. Those that do not come out are
+  // simply not handed over. Stops at the first error of `get` or `take`.
+  Status Run(uint32_t start, const std::vector<uint32_t>& targets,
+             const GetPacket& get, const TakeFrame& take);
+
+ private:
+  struct Cached {
+    FramePtr frame;
+    size_t bytes;
+    std::list<uint32_t>::iterator age;
+  };
+
+  Status RunUncached(uint32_t start, std::set<uint32_t> wanted,
+                     const GetPacket& get, const TakeFrame& take);
+  bool CanContinue(uint32_t start, const std::set<uint32_t>& wanted) const;
+  Status Restart(uint32_t start, const std::set<uint32_t>& wanted);
+  Status Feed(uint32_t ordinal, const GetPacket& get);
+  Status Collect(std::set<uint32_t>* wanted, const TakeFrame& take);
+  // Get frames out that the decoder holds back.
+  Status Finish(std::set<uint32_t>* wanted, bool may_pop,
+                const TakeFrame& take);
+  // Whether the decoder had to make something up in the GOPs from `start` to
+  // that of `ordinal`; what it made up depends on the order of everything.
+  bool IsDamaged(uint32_t start, uint32_t ordinal) const;
+  void Keep(uint32_t ordinal, FramePtr frame);
+  bool IsCleanFrom(uint32_t start, uint32_t ordinal) const;
+
+  const MediaIndex& index_;
+  std::unique_ptr<VideoDecoder> decoder_;
+  uint32_t start_ = 0;      // where the decoder started
+  uint32_t next_ = 0;       // the packet it gets next
+  uint16_t extradata_ = 0;  // what it was told last
+  bool drained_ = false;    // it takes nothing before a flush
+  bool feed_all_ = false;   // reading backwards: frames in between are wanted
+  std::set<uint32_t> inside_;  // fed, shown, not given yet
+
+  std::map<uint32_t, Cached> cache_;
+  std::list<uint32_t> ages_;  // oldest first
+  size_t cache_bytes_ = 0;
+};
+
+}  // namespace rowfs::plugin
+#endif  // ROWFS_INDEX_PLUGINS_VIDEO_SESSION_H_
