@@ -1,0 +1,283 @@
+#include "storage/object/http_object.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <ctime>
+#include <optional>
+
+#include "storage/object/xml.h"
+
+namespace rowfs {
+namespace {
+
+// How often an answer that contradicts itself is asked for.
+constexpr int kLiesMax = 3;
+
+std::optional<uint64_t> Number(std::string_view text) {
+  uint64_t value = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return value;
+}
+
+// "bytes 10-19/100"; the total is absent for "/*".
+struct ContentRange {
+  ByteRange range;
+  std::optional<uint64_t> total;
+};
+
+std::optional<ContentRange> ParseContentRange(std::string_view text) {
+  if (!text.starts_with("bytes ")) return {};
+  text.remove_prefix(6);
+  const size_t dash = text.find('-');
+  const size_t slash = text.find('/');
+  if (dash == std::string_view::npos || slash == std::string_view::npos ||
+      dash > slash) {
+    return {};
+  }
+  const auto first = Number(text.substr(0, dash));
+  const auto last = Number(text.substr(dash + 1, slash - dash - 1));
+  if (!first || !last || *last < *first || *last == UINT64_MAX) return {};
+  ContentRange range{{*first, *last + 1}, {}};
+  const std::string_view total = text.substr(slash + 1);
+  if (total != "*") {
+    range.total = Number(total);
+    if (!range.total || *range.total < range.range.end) return {};
+  }
+  return range;
+}
+
+Status Lie(const HttpObject& object, std::string_view what) {
+  return {Code::kCorruption,
+          object.uri + ": the server's answer is wrong: " + std::string(what)};
+}
+
+// Coded bytes are other bytes than the ones that were counted.
+Status CheckCoding(const HttpObject& object, const HttpResponse& response) {
+  const std::string_view coding = response.Header("content-encoding");
+  if (object.coding_is_stored || coding.empty() || coding == "identity") {
+    return {};
+  }
+  return {Code::kUnsupported, object.uri + ": the server sends it coded (" +
+                                  std::string(coding) +
+                                  ") although identity was asked for"};
+}
+
+Status CheckEtag(const HttpObject& object, const HttpResponse& response,
+                 const std::string& etag) {
+  const std::string now = HttpMetaOf(response, 0).etag;
+  if (etag.empty() || now.empty() || now == etag) return {};
+  return {Code::kChanged, object.uri + ": has changed since it was opened"};
+}
+
+HttpRequest RangeRequest(const HttpObject& object, const std::string& range,
+                         uint64_t size) {
+  HttpRequest request;
+  request.url = object.url;
+  request.headers.emplace_back("Range", "bytes=" + range);
+  request.response_bytes_max = size;
+  return request;
+}
+
+bool CanMatch(const HttpObject& object, const std::string& etag) {
+  return object.conditional && etag.starts_with('"');
+}
+
+// One try. kCorruption for a lie.
+Status ReadOnce(const HttpObject& object, const std::string& etag,
+                uint64_t offset, MutableByteSpan out) {
+  const uint64_t end = offset + out.size();
+  HttpRequest request = RangeRequest(
+      object, std::to_string(offset) + "-" + std::to_string(end - 1),
+      out.size());
+  if (CanMatch(object, etag)) request.headers.emplace_back("If-Match", etag);
+  ROWFS_ASSIGN_OR_RETURN(const HttpResponse response, object.send(request));
+  if (response.status == 416) {
+    return {Code::kOutOfRange, object.uri + ": ends before byte " +
+                                   std::to_string(end) +
+                                   ", or the server refuses ranges"};
+  }
+  if (response.status == 200) {
+    // The whole object; right only when that was asked for.
+    ROWFS_RETURN_IF_ERROR(CheckEtag(object, response, etag));
+    ROWFS_RETURN_IF_ERROR(CheckCoding(object, response));
+    if (offset != 0 || response.body.size() != out.size()) {
+      return {Code::kUnsupported, object.uri +
+                                      ": the server ignores ranges "
+                                      "and sends the whole object"};
+    }
+    std::memcpy(out.data(), response.body.data(), out.size());
+    return {};
+  }
+  if (response.status != 206) return HttpError(response, object.uri);
+  ROWFS_RETURN_IF_ERROR(CheckEtag(object, response, etag));
+  ROWFS_RETURN_IF_ERROR(CheckCoding(object, response));
+  const auto got = ParseContentRange(response.Header("content-range"));
+  if (!got) return Lie(object, "a partial answer without a sound range");
+  if (got->range.begin == offset && got->range.end < end && got->total &&
+      *got->total == got->range.end) {
+    return {Code::kOutOfRange,
+            object.uri + ": ends at " + std::to_string(*got->total)};
+  }
+  if (got->range != ByteRange{offset, end}) {
+    return Lie(object, "another range than was asked for");
+  }
+  if (response.body.size() != out.size()) {
+    return Lie(object, "another length than it says");
+  }
+  std::memcpy(out.data(), response.body.data(), out.size());
+  return {};
+}
+
+// Size and etag by asking for one byte, where HEAD is not allowed.
+Result<ObjectMeta> StatByRange(const HttpObject& object) {
+  ROWFS_ASSIGN_OR_RETURN(const HttpResponse response,
+                         object.send(RangeRequest(object, "0-0", 1)));
+  if (response.status == 416) {
+    const std::string_view range = response.Header("content-range");
+    if (range == "bytes */0") return HttpMetaOf(response, 0);
+  }
+  if (response.status == 200) {
+    return HttpMetaOf(response, response.body.size());
+  }
+  if (response.status != 206) return HttpError(response, object.uri);
+  ROWFS_RETURN_IF_ERROR(CheckCoding(object, response));
+  const auto got = ParseContentRange(response.Header("content-range"));
+  if (!got || !got->total || got->range != ByteRange{0, 1}) {
+    return Lie(object, "a partial answer without a sound range and size");
+  }
+  return HttpMetaOf(response, *got->total);
+}
+
+Result<ObjectStore::Tail> TailInTwo(const HttpObject& object, uint64_t wanted) {
+  ObjectStore::Tail tail;
+  ROWFS_ASSIGN_OR_RETURN(tail.meta, HttpStat(object));
+  tail.bytes.resize(std::min(wanted, tail.meta.size));
+  if (tail.bytes.empty()) return tail;
+  ROWFS_RETURN_IF_ERROR(HttpReadAt(
+      object, tail.meta.etag, tail.meta.size - tail.bytes.size(), tail.bytes));
+  return tail;
+}
+
+int64_t LastModifiedNs(const HttpResponse& response) {
+  std::tm parts{};
+  const std::string text(response.Header("last-modified"));
+  if (text.empty() || ::strptime(text.c_str(), "%a, %d %b %Y %H:%M:%S GMT",
+                                 &parts) == nullptr) {
+    return 0;
+  }
+  return int64_t{::timegm(&parts)} * 1'000'000'000;
+}
+
+}  // namespace
+
+ObjectMeta HttpMetaOf(const HttpResponse& response, uint64_t size) {
+  ObjectMeta meta;
+  meta.size = size;
+  meta.mtime_ns = LastModifiedNs(response);
+  meta.etag = response.Header("etag");
+  if (meta.etag.empty()) meta.etag = response.Header("last-modified");
+  return meta;
+}
+
+Status HttpError(const HttpResponse& response, const std::string& uri) {
+  std::string what =
+      uri + ": the server answers " + std::to_string(response.status);
+  const auto xml = ParseXml(AsText(response.body));
+  if (xml.ok() && xml.value().name == "Error") {
+    what += " " + xml.value().TextOf("Code");
+    const std::string message = xml.value().TextOf("Message");
+    if (!message.empty()) what += " (" + message.substr(0, 200) + ")";
+  }
+  switch (response.status) {
+    case 401:
+    case 403:
+      return {Code::kPermissionDenied, what + "; check the credentials"};
+    case 404:
+    case 410:
+      return {Code::kNotFound, what};
+    case 409:
+      return {Code::kUnavailable, what};
+    case 412:
+      return {Code::kChanged, what + ": it has changed since it was opened"};
+    case 416:
+      return {Code::kOutOfRange, what};
+    default:
+      break;
+  }
+  if (response.status == 408 || response.status == 429 ||
+      response.status >= 500) {
+    return {Code::kUnavailable, what};
+  }
+  return {Code::kUnsupported, what};
+}
+
+Result<ObjectMeta> HttpStat(const HttpObject& object) {
+  HttpRequest request;
+  request.method = "HEAD";
+  request.url = object.url;
+  ROWFS_ASSIGN_OR_RETURN(const HttpResponse response, object.send(request));
+  // Signed URLs are for GET alone and say 403; others do not know HEAD.
+  if (response.status == 403 || response.status == 405 ||
+      response.status == 400 || response.status == 501) {
+    return StatByRange(object);
+  }
+  if (response.status != 200) return HttpError(response, object.uri);
+  const auto size = Number(response.Header("content-length"));
+  if (!size || !CheckCoding(object, response).ok()) return StatByRange(object);
+  return HttpMetaOf(response, *size);
+}
+
+Status HttpReadAt(const HttpObject& object, const std::string& etag,
+                  uint64_t offset, MutableByteSpan out) {
+  if (!CheckedAdd(offset, out.size())) {
+    return {Code::kOutOfRange, object.uri + ": no object is that long"};
+  }
+  for (int attempt = 1;; ++attempt) {
+    const Status status = ReadOnce(object, etag, offset, out);
+    if (status.code() != Code::kCorruption || attempt == kLiesMax) {
+      return status;
+    }
+  }
+}
+
+Result<ObjectStore::Tail> HttpReadTail(const HttpObject& object,
+                                       uint64_t wanted) {
+  const Result<HttpResponse> sent =
+      object.send(RangeRequest(object, "-" + std::to_string(wanted), wanted));
+  if (!sent.ok()) {
+    // Too many bytes for a tail: the server does not know suffix ranges.
+    const Code code = sent.status().code();
+    if (code != Code::kUnsupported && code != Code::kCorruption) {
+      return sent.status();
+    }
+    return TailInTwo(object, wanted);
+  }
+  const HttpResponse& response = sent.value();
+  if (response.status != 200 && response.status != 206) {
+    if (response.status == 416 || response.status == 501) {
+      return TailInTwo(object, wanted);  // of an empty object, for one
+    }
+    return HttpError(response, object.uri);
+  }
+  if (!CheckCoding(object, response).ok()) return TailInTwo(object, wanted);
+  ObjectStore::Tail tail;
+  if (response.status == 200) {  // not longer than the tail: all of it
+    tail.meta = HttpMetaOf(response, response.body.size());
+    tail.bytes = response.body;
+    return tail;
+  }
+  const auto got = ParseContentRange(response.Header("content-range"));
+  if (!got || !got->total || got->range.end != *got->total ||
+      got->range.size() != std::min(wanted, *got->total) ||
+      response.body.size() != got->range.size()) {
+    return TailInTwo(object, wanted);
+  }
+  tail.meta = HttpMetaOf(response, *got->total);
+  tail.bytes = response.body;
+  return tail;
+}
+
+}  // namespace rowfs
