@@ -2,15 +2,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 
-#include "storage/base/hash.h"
 #include "storage/object/posix_file.h"
 
 namespace rowfs {
@@ -18,17 +15,6 @@ namespace {
 
 // Writes go out in pieces of this size, however small the caller's are.
 constexpr size_t kWriteBufferBytes = 256 << 10;
-
-// A hidden name nobody else makes. It ends in ".tmp", so that a crash leaves
-// nothing a table format takes for one of its own files.
-Result<std::string> TemporaryName() {
-  std::array<std::byte, 12> random{};
-  if (::getrandom(random.data(), random.size(), 0) !=
-      static_cast<ssize_t>(random.size())) {
-    return ErrnoStatus(errno, "getrandom", "temporary name");
-  }
-  return ".rowfs-" + ToHex(random) + ".tmp";
-}
 
 class LocalWriter final : public ObjectWriter {
  public:
@@ -189,8 +175,10 @@ Result<std::unique_ptr<ObjectWriter>> LocalStore::Create(
   ROWFS_RETURN_IF_ERROR(CheckPath(path));
   const std::string directory = ParentOf(path);
   ROWFS_RETURN_IF_ERROR(MakeDirectories(directory));
-  ROWFS_ASSIGN_OR_RETURN(const std::string name, TemporaryName());
-  const std::string temporary = directory + "/" + name;
+  // Hidden, and ending in ".tmp", so that a crash leaves nothing that a table
+  // format takes for one of its own files.
+  ROWFS_ASSIGN_OR_RETURN(const std::string name, UniqueName());
+  const std::string temporary = directory + "/.rowfs-" + name + ".tmp";
   PosixFile file(
       ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!file.is_open()) return ErrnoStatus(errno, path, "create");

@@ -1,10 +1,14 @@
 #include "storage/object/posix_file.h"
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <system_error>
+
+#include "storage/base/hash.h"
 
 namespace rowfs {
 namespace {
@@ -125,6 +129,15 @@ Status WriteAll(const PosixFile& file, const std::string& path,
     bytes = bytes.subspan(static_cast<size_t>(n));
   }
   return {};
+}
+
+Result<std::string> UniqueName() {
+  std::array<std::byte, 12> random{};
+  if (::getrandom(random.data(), random.size(), 0) !=
+      static_cast<ssize_t>(random.size())) {
+    return ErrnoStatus(errno, "getrandom", "unique name");
+  }
+  return ToHex(random);
 }
 
 Status SyncDirectory(const std::string& directory) {

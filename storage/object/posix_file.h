@@ -53,6 +53,9 @@ Status PReadAll(const PosixFile& file, const std::string& path, uint64_t offset,
                 MutableByteSpan out);
 Status WriteAll(const PosixFile& file, const std::string& path, ByteSpan bytes);
 
+// 24 hex digits nobody else has, for temporary names and writers' marks.
+Result<std::string> UniqueName();
+
 // Make the entries of `directory` durable.
 Status SyncDirectory(const std::string& directory);
 // Make `directory` and its parents, durably.

@@ -1,0 +1,130 @@
+#include "storage/object/s3_writer.h"
+
+#include <algorithm>
+
+#include "storage/object/http_object.h"
+#include "storage/object/uri.h"
+#include "storage/object/xml.h"
+
+namespace rowfs {
+namespace {
+
+// What may be created at once, in memory and in one request.
+constexpr uint64_t kIfAbsentBytesMax = uint64_t{1} << 30;
+constexpr size_t kPartsMax = 10'000;
+
+}  // namespace
+
+S3Writer::~S3Writer() {
+  if (upload_id_.empty()) return;
+  HttpRequest request;
+  request.method = "DELETE";
+  // Nobody is left to tell when this fails; the bucket's rules collect it.
+  (void)store_.Send(request, TargetWith("uploadId=" + upload_id_)).ok();
+}
+
+std::string S3Writer::TargetWith(const std::string& query) const {
+  return "/" + PercentEncode(key_, "/") + "?" + query;
+}
+
+// Parts grow, so that 10,000 of them reach S3's largest object.
+uint64_t S3Writer::PartBytes() const {
+  return S3Store::kPartBytes * (1 + etags_.size() / 1000);
+}
+
+Status S3Writer::Write(ByteSpan bytes) {
+  ROWFS_RETURN_IF_ERROR(status_);
+  if (mode_ == PutMode::kIfAbsent) {
+    if (bytes.size() > kIfAbsentBytesMax - buffer_.size()) {
+      status_ = Status(Code::kResourceExhausted,
+                       store_.Uri(key_) + ": too large to create at once");
+      return status_;
+    }
+    AppendBytes(&buffer_, bytes);
+    return {};
+  }
+  while (!bytes.empty() && status_.ok()) {
+    const uint64_t room = PartBytes() - buffer_.size();
+    const size_t size = std::min<size_t>(room, bytes.size());
+    AppendBytes(&buffer_, bytes.first(size));
+    bytes = bytes.subspan(size);
+    // The last part is sent by Finish, so a small object stays one PUT.
+    if (buffer_.size() >= PartBytes() && !bytes.empty()) status_ = SendPart();
+  }
+  return status_;
+}
+
+Status S3Writer::Begin() {
+  HttpRequest request;
+  request.method = "POST";
+  ROWFS_ASSIGN_OR_RETURN(const HttpResponse response,
+                         store_.Send(request, TargetWith("uploads=")));
+  if (response.status != 200) return HttpError(response, store_.Uri(key_));
+  const auto xml = ParseXml(AsText(response.body));
+  if (xml.ok()) upload_id_ = PercentEncode(xml.value().TextOf("UploadId"), "");
+  if (!upload_id_.empty()) return {};
+  return {Code::kCorruption, store_.Uri(key_) + ": an upload without an id"};
+}
+
+Status S3Writer::SendPart() {
+  if (upload_id_.empty()) ROWFS_RETURN_IF_ERROR(Begin());
+  if (etags_.size() == kPartsMax) {
+    return {Code::kResourceExhausted, store_.Uri(key_) + ": too many parts"};
+  }
+  HttpRequest request;
+  request.method = "PUT";
+  request.body = buffer_;
+  ROWFS_ASSIGN_OR_RETURN(
+      const HttpResponse response,
+      store_.Send(request,
+                  TargetWith("partNumber=" + std::to_string(etags_.size() + 1) +
+                             "&uploadId=" + upload_id_)));
+  if (response.status != 200) return HttpError(response, store_.Uri(key_));
+  etags_.emplace_back(response.Header("etag"));
+  buffer_.clear();
+  return {};
+}
+
+Status S3Writer::Complete() {
+  if (!buffer_.empty()) ROWFS_RETURN_IF_ERROR(SendPart());
+  std::string body = "<CompleteMultipartUpload>";
+  for (size_t i = 0; i < etags_.size(); ++i) {
+    body += "<Part><PartNumber>" + std::to_string(i + 1) +
+            "</PartNumber><ETag>" + etags_[i] + "</ETag></Part>";
+  }
+  body += "</CompleteMultipartUpload>";
+  HttpRequest request;
+  request.method = "POST";
+  request.body = AsBytes(body);
+  ROWFS_ASSIGN_OR_RETURN(
+      const HttpResponse response,
+      store_.Send(request, TargetWith("uploadId=" + upload_id_)));
+  // The status goes out before the work is done: an error may come as 200.
+  const auto xml = ParseXml(AsText(response.body));
+  if (response.status == 200 && xml.ok() && xml.value().name != "Error") {
+    upload_id_.clear();
+    return {};
+  }
+  HttpResponse failed = response;
+  if (failed.status == 200) failed.status = 500;
+  return HttpError(failed, store_.Uri(key_));
+}
+
+Status S3Writer::PutWhole() {
+  if (mode_ == PutMode::kIfAbsent) return store_.PutIfAbsent(key_, buffer_);
+  ROWFS_ASSIGN_OR_RETURN(const HttpResponse response,
+                         store_.Put(key_, buffer_, {}));
+  if (response.status == 200) return {};
+  return HttpError(response, store_.Uri(key_));
+}
+
+Status S3Writer::Finish() {
+  ROWFS_RETURN_IF_ERROR(status_);
+  status_ = upload_id_.empty() ? PutWhole() : Complete();
+  if (!status_.ok()) return status_;
+  status_ =
+      Status(Code::kInternal, store_.Uri(key_) + ": written to after Finish");
+  return {};
+}
+
+}  // namespace rowfs
