@@ -24,9 +24,18 @@ class StoreRegistry {
   // malformed one, kUnsupported for a scheme that this build leaves out. No
   // request. A relative path is made absolute against the working directory.
   virtual Result<Location> Resolve(std::string_view uri) = 0;
+
+  // The same for a URI that a dataset names and the user allowed by a prefix:
+  // its host must not turn out to have a private, loopback or link-local
+  // address, and a password in it is not used.
+  virtual Result<Location> ResolveFromDataset(std::string_view uri) {
+    return Resolve(uri);
+  }
 };
 
-// Stores made once per origin and kept.
+// Stores made once per origin, bucket and repository, and kept; Locations must
+// not outlive the registry. Endpoints, keys and proxies come from the process
+// environment.
 std::unique_ptr<StoreRegistry> MakeStoreRegistry();
 
 }  // namespace rowfs
