@@ -101,6 +101,10 @@ constexpr Flag kInfoFlags[] = {
     kFormatFlag,
 };
 
+constexpr Flag kBenchFlags[] = {
+    {"--smoke", "", "small inputs: does it run at all"},
+};
+
 constexpr Command kCommands[] = {
     {"mount", "SOURCE MOUNTPOINT", "mount a dataset as a directory tree",
      "Returns when the mount answers, or says why not. A missing mount point "
@@ -149,6 +153,10 @@ constexpr Command kCommands[] = {
      kLsFlags, 1, 2, CmdLs},
     {"cat", "SOURCE PATH", "print a file of the tree without mounting",
      kSourceText, kTreeFlags, 2, 2, CmdCat},
+    {"bench", "NAME", "measure against peers in the same run",
+     "Prints one JSON object a figure: ours, the peer's, the ratio. NAME: "
+     "frames.",
+     kBenchFlags, 1, 1, CmdBench},
 };
 
 }  // namespace

@@ -17,6 +17,7 @@ int CmdReadBlob(Env& env, const Args& args);
 int CmdInfo(Env& env, const Args& args);
 int CmdLs(Env& env, const Args& args);
 int CmdCat(Env& env, const Args& args);
+int CmdBench(Env& env, const Args& args);
 
 }  // namespace rowfs
 #endif  // ROWFS_FS_CLI_COMMANDS_H_
