@@ -1,0 +1,64 @@
+#include <algorithm>
+
+#include "tests/support/run_command.h"
+#include "tests/support/status_matchers.h"
+
+namespace rowfs {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Usage, EveryCommandExplainsItself) {
+  for (const Command& command : Commands()) {
+    const CommandResult result =
+        RunRowfs({std::string(command.name), "--help"});
+
+    EXPECT_EQ(result.code, kExitDone);
+    EXPECT_THAT(result.out, HasSubstr(std::string(command.operands)));
+    for (const Flag& flag : command.flags) {
+      EXPECT_THAT(result.out, HasSubstr(std::string(flag.name)));
+    }
+  }
+}
+
+TEST(Usage, SuggestsTheNearestCommandAndOption) {
+  const CommandResult command = RunRowfs({"muont"});
+  EXPECT_EQ(command.code, kExitUsage);
+  EXPECT_THAT(command.err, HasSubstr("did you mean mount?"));
+
+  const CommandResult option = RunRowfs({"info", "x", "--jsn"});
+  EXPECT_EQ(option.code, kExitUsage);
+  EXPECT_THAT(option.err, HasSubstr("did you mean --json?"));
+}
+
+TEST(Usage, ReportsAFailureInOneLineOnStderrAlone) {
+  const CommandResult result = RunRowfs({"info", "/nowhere/at\nall"});
+
+  EXPECT_EQ(result.code, kExitFailure);
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1);
+  EXPECT_THAT(result.err, HasSubstr("rowfs: "));
+}
+
+TEST(Usage, TakesOptionsBehindOperands) {
+  const Flag flags[] = {{"--a", "", ""}, {"--b", "X", ""}};
+  const std::string words[] = {"one", "--b=1", "two", "--a", "--", "--b"};
+
+  ASSERT_OK_AND_ASSIGN(const Args args, ParseArgs(flags, words));
+
+  EXPECT_EQ(args.operands, (std::vector<std::string>{"one", "two", "--b"}));
+  EXPECT_EQ(args.Get("--b"), "1");
+  EXPECT_TRUE(args.Has("--a"));
+}
+
+TEST(Usage, RefusesAnOptionGivenTwiceOrWithoutItsValue) {
+  const Flag flags[] = {{"--b", "X", ""}};
+  const std::string twice[] = {"--b", "1", "--b", "2"};
+  const std::string missing[] = {"--b"};
+
+  EXPECT_THAT(ParseArgs(flags, twice), HasCode(Code::kInvalidArgument));
+  EXPECT_THAT(ParseArgs(flags, missing), HasCode(Code::kInvalidArgument));
+}
+
+}  // namespace
+}  // namespace rowfs
