@@ -62,7 +62,15 @@ Result<StoredBlob> BlobIngest::Store(const Blob& blob,
                   "need its original bytes");
   }
   ROWFS_ASSIGN_OR_RETURN(Plugin * plugin, ChoosePlugin(blob, file_name));
-  if (plugin == nullptr) return Copy(blob, std::nullopt);
+  if (plugin == nullptr) {
+    ROWFS_ASSIGN_OR_RETURN(StoredBlob copy, Copy(blob, std::nullopt));
+    // A folder names its columns by the kind its files claim to be.
+    if (rule_.plugin == "auto" && blob.size() > 0 &&
+        plugins_.FindByName(rule_.column) != nullptr) {
+      copy.refusal = rule_.column + ": no plugin knows this content";
+    }
+    return copy;
+  }
   Result<StoredBlob> stored = job_.layout == IndexLayout::kDescriptor
                                   ? Demux(blob, *plugin, file_name)
                                   : Index(blob, *plugin, file_name);
