@@ -86,7 +86,7 @@ void PrintStats(Env& env, const ReadStats& stats, const ViewTimes& times,
 Status Extract(Env& env, const Args& args, FrameRequest request) {
   RealClock clock;
   const int64_t begin = clock.MonotonicNs();
-  ROWFS_ASSIGN_OR_RETURN(const auto session, Session::Make(args));
+  ROWFS_ASSIGN_OR_RETURN(const auto session, Session::Make(args, ""));
   ROWFS_ASSIGN_OR_RETURN(const auto dataset,
                          session->OpenDataset(args.operands[0]));
   ROWFS_ASSIGN_OR_RETURN(request.column,

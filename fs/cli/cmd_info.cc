@@ -157,7 +157,8 @@ Json BlobJsonOf(const BlobCounts& counts) {
 }
 
 Result<Json> Describe(Env& env, const Args& args) {
-  ROWFS_ASSIGN_OR_RETURN(const auto session, Session::Make(args));
+  ROWFS_ASSIGN_OR_RETURN(const auto session,
+                         Session::Make(args, args.Get("--format")));
   ROWFS_ASSIGN_OR_RETURN(const auto dataset,
                          session->OpenDataset(args.operands[0]));
   ROWFS_ASSIGN_OR_RETURN(PluginRegistry * plugins, session->Plugins());

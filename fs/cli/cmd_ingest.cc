@@ -141,7 +141,7 @@ int IngestOrAppend(Env& env, const Args& args, bool append) {
             << (append ? "append" : "ingest") << " --help`\n";
     return kExitUsage;
   }
-  auto session = Session::Make(args);
+  auto session = Session::Make(args, args.Get("--format"));
   if (!session.ok()) return Fail(env, session.status());
   IngestJob job;
   job.append = append;

@@ -47,7 +47,8 @@ Status Run(Env& env, const Args& args) {
   if (!args.Has("--column") || !row) {
     return {Code::kInvalidArgument, "--column C and --row N are needed"};
   }
-  ROWFS_ASSIGN_OR_RETURN(const auto session, Session::Make(args));
+  ROWFS_ASSIGN_OR_RETURN(const auto session,
+                         Session::Make(args, args.Get("--format")));
   ROWFS_ASSIGN_OR_RETURN(const auto blob, OpenStored(*session, args, *row));
   const uint64_t begin = offset.value_or(0);
   if (begin > blob->size() ||

@@ -81,7 +81,6 @@ constexpr Flag kExtractFlags[] = {
     kCacheDirFlag,
     kMemoryFlag,
     kInProcessFlag,
-    kFormatFlag,
 };
 
 constexpr Flag kReadBlobFlags[] = {

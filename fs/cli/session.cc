@@ -45,14 +45,15 @@ std::string DefaultCacheDirectory() {
 
 }  // namespace
 
-Result<std::unique_ptr<Session>> Session::Make(const Args& args) {
+Result<std::unique_ptr<Session>> Session::Make(const Args& args,
+                                               const std::string& format) {
   auto session = std::unique_ptr<Session>(new Session());
   ROWFS_ASSIGN_OR_RETURN(const auto memory, args.GetUint("--memory"));
   session->memory_bytes_ =
       memory.value_or(std::min(MemoryLimit() / 4, kMemoryBytesMax));
   session->cache_directory_ = args.Has("--cache-dir") ? args.Get("--cache-dir")
                                                       : DefaultCacheDirectory();
-  session->format_ = args.Get("--format");
+  session->format_ = format;
   session->allow_external_ = args.GetAll("--allow-external");
   session->in_process_ = args.Has("--in-process");
   session->stores_ = MakeStoreRegistry();

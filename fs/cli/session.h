@@ -36,8 +36,10 @@ inline constexpr Flag kJsonFlag = {"--json", "", "print JSON, for programs"};
 
 class Session {
  public:
-  // Reads the options above from `args`; no I/O.
-  static Result<std::unique_ptr<Session>> Make(const Args& args);
+  // Reads the options above from `args`; no I/O. `format` is what
+  // --format says about the source; empty: look.
+  static Result<std::unique_ptr<Session>> Make(const Args& args,
+                                               const std::string& format);
 
   StoreRegistry& stores() { return *stores_; }
   ReadStats& stats() { return stats_; }

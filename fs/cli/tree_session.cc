@@ -91,7 +91,8 @@ std::string TreeSession::StatsText() {
 Result<std::unique_ptr<TreeSession>> TreeSession::Open(const Args& args,
                                                        const Logger* log) {
   auto self = std::unique_ptr<TreeSession>(new TreeSession());
-  ROWFS_ASSIGN_OR_RETURN(self->session_, Session::Make(args));
+  ROWFS_ASSIGN_OR_RETURN(self->session_,
+                         Session::Make(args, args.Get("--format")));
   Session& session = *self->session_;
   TreeOptions options;
   ROWFS_ASSIGN_OR_RETURN(options.rows, ParseRows(args.Get("--rows")));

@@ -140,8 +140,12 @@ class Ingester {
       for (const OutputColumn& column : columns_) {
         schema_.fields.push_back(column.field);
       }
-      ROWFS_ASSIGN_OR_RETURN(
-          writer_, LanceDatasetWriter::Create(job_.output, schema_, options));
+      auto created = LanceDatasetWriter::Create(job_.output, schema_, options);
+      if (created.status().code() == Code::kAlreadyExists) {
+        return {Code::kAlreadyExists, std::string(created.status().message()) +
+                                          "; `rowfs append` adds rows to it"};
+      }
+      ROWFS_ASSIGN_OR_RETURN(writer_, std::move(created));
     }
     schema_ = writer_->schema();
     return MatchSchema();
