@@ -8,6 +8,9 @@
 namespace rowfs {
 namespace {
 
+// Batches rendered ahead at a time: one is decoded while another is encoded.
+constexpr size_t kAheadJobsMax = 2;
+
 // "dir/000012.jpg" as "dir/", 12, 6 digits, ".jpg".
 struct NumberedPath {
   std::string_view before;
@@ -149,17 +152,19 @@ void Renderer::RenderAhead(const std::shared_ptr<const Media>& media,
             : 0;
     last = path;
     if (last_path_.size() > 10'000) last_path_.clear();
-    if ((step != 1 && step != -1) || ahead_jobs_ > 0) return;
-    const auto items = static_cast<int64_t>(std::min<uint64_t>(
-        limits_.ahead_items_max, limits_.ahead_bytes_max / (size + 1)));
-    for (int64_t i = 1; i <= items && here->number + step * i >= 0; ++i) {
+    if ((step != 1 && step != -1) || ahead_jobs_ >= kAheadJobsMax) return;
+    const uint64_t items = std::min<uint64_t>(
+        limits_.ahead_items_max, limits_.ahead_bytes_max / (size + 1));
+    const auto window = static_cast<int64_t>(items * kAheadJobsMax);
+    for (int64_t i = 1; i <= window && here->number + step * i >= 0; ++i) {
       std::string next = here->At(here->number + step * i);
-      if (!slots_.contains({media->index().key, next})) {
+      if (wanted.size() < items &&
+          !slots_.contains({media->index().key, next})) {
         wanted.push_back(std::move(next));
       }
     }
-    // Half of it is still there: the next call asks for more at once.
-    if (wanted.size() < (limits_.ahead_items_max + 1) / 2) return;
+    // Most of it is still there: a later call asks for more at once.
+    if (wanted.size() < (items + 1) / 2) return;
     for (const std::string& next : wanted) {
       slots_[{media->index().key, next}] = std::make_shared<Slot>();
     }

@@ -78,11 +78,12 @@ def measure(args, label, size, folder, count):
         names = sorted(os.listdir(frames))
         assert len(names) == whole["frames"], (len(names), whole)
         order = random.Random(5).sample(range(len(names)), count)
-        cold = sum(read_ms(frames / names[i]) for i in order) / count
+        cold, near = 0, 0
+        for i in order:
+            cold += read_ms(frames / names[i]) / count
+            near += read_ms(frames / names[(i + 1) % len(names)]) / count
         alone = json.loads(run(*peer, "frames", *map(str, order)))
         report(f"{label}: a random frame", cold, alone["ms"] / count)
-        steps = [i for i in order if i + 1 < len(names)]
-        near = sum(read_ms(frames / names[i + 1]) for i in steps) / len(steps)
         report(f"{label}: the neighbour of a decoded frame", near, 5.0)
     finally:
         mount.close()
