@@ -3,7 +3,7 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
@@ -172,8 +172,9 @@ Result<std::optional<MountedAt>> FindMount(std::string_view mountpoint) {
     found = mount;
   }
   if (found && found->type.starts_with("fuse")) {
-    struct stat info = {};
-    found->stale = stat(path.c_str(), &info) != 0 && errno == ENOTCONN;
+    // Unlike stat, never answered from the kernel's own memory.
+    struct statvfs info = {};
+    found->stale = statvfs(path.c_str(), &info) != 0 && errno == ENOTCONN;
   }
   return found;
 }
