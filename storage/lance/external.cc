@@ -129,7 +129,10 @@ Result<Location> ExternalPolicy::Resolve(const BlobCell& cell) const {
     if (stores_ == nullptr) {
       return Status(Code::kUnsupported, object + ": no stores to look in");
     }
-    ROWFS_ASSIGN_OR_RETURN(target, stores_->Resolve(object));
+    // What a remote dataset names must not lead into the reader's network.
+    ROWFS_ASSIGN_OR_RETURN(target, IsLocal(bases_.main_root())
+                                       ? stores_->Resolve(object)
+                                       : stores_->ResolveFromDataset(object));
   }
   ROWFS_RETURN_IF_ERROR(CheckReach(bases_.main_root(), target));
   if (IsLocal(target)) return ResolveLocal(target);
