@@ -21,6 +21,8 @@ struct StoreUnderTest {
   // Set the bytes of an object behind the store's back.
   std::function<void(const std::string& path, std::string_view text)> put;
   std::shared_ptr<void> keep_alive;  // server, folder, ...
+  // Objects never change (a commit): there is nothing to notice.
+  bool pinned = false;
 };
 
 struct StoreFactory {
@@ -35,6 +37,7 @@ class ObjectStoreSuite : public ::testing::TestWithParam<StoreFactory> {
     under_test_ = GetParam().make();
     if (under_test_.store == nullptr) GTEST_SKIP() << "no server to test with";
   }
+  bool pinned() const { return under_test_.pinned; }
   ObjectStore& store() { return *under_test_.store; }
   std::string Path(const std::string& name) const {
     return under_test_.root + "/" + name;

@@ -58,6 +58,7 @@ TEST_P(ObjectStoreSuite, ReadingPastTheEndIsOutOfRange) {
 }
 
 TEST_P(ObjectStoreSuite, AChangedObjectIsNotRead) {
+  if (pinned()) GTEST_SKIP() << "objects never change";
   Put("a", "hello");
   ASSERT_OK_AND_ASSIGN(const ObjectMeta before, store().Stat(Path("a")));
   Put("a", "other bytes");
