@@ -4,6 +4,8 @@
 #include <cassert>
 #include <cstring>
 
+#include "storage/read/disk_cache.h"
+
 namespace rowfs {
 namespace {
 
@@ -49,7 +51,8 @@ void CopyPiece(uint64_t begin, const Bytes& bytes, ByteRange range,
 
 }  // namespace
 
-BlockCache::BlockCache(uint64_t bytes_max) : bytes_max_(bytes_max) {}
+BlockCache::BlockCache(uint64_t bytes_max, DiskCache* disk)
+    : bytes_max_(bytes_max), disk_(disk) {}
 
 Result<bool> BlockCache::Read(const std::string& key, ByteRange range,
                               ReadKind kind, MutableByteSpan out,
@@ -57,6 +60,7 @@ Result<bool> BlockCache::Read(const std::string& key, ByteRange range,
   assert(out.size() == range.size() && !range.empty());
   std::vector<Piece> pieces;
   std::shared_ptr<Flight> mine;
+  bool hit = true;  // nothing had to be fetched
   {
     const MutexLock lock(mu_);
     Collect(key, range, &pieces);
@@ -84,7 +88,9 @@ Result<bool> BlockCache::Read(const std::string& key, ByteRange range,
       const std::shared_ptr<void> end(
           nullptr, [&](void*) { EndFlight(key, mine, kind); });
       Bytes bytes(mine->range.size());
-      mine->status = fetch(mine->range, bytes);
+      const Result<bool> kept = Fill(key, mine->range, bytes, fetch);
+      mine->status = kept.status();
+      hit = kept.ok() && kept.value();
       if (mine->status.ok()) {
         mine->bytes = std::make_shared<const Bytes>(std::move(bytes));
       }
@@ -95,7 +101,19 @@ Result<bool> BlockCache::Read(const std::string& key, ByteRange range,
   for (const Piece& piece : pieces) {
     CopyPiece(piece.begin, *piece.bytes, range, out);
   }
-  return mine == nullptr;
+  return hit;
+}
+
+Result<bool> BlockCache::Fill(const std::string& key, ByteRange range,
+                              MutableByteSpan out, const Fetch& fetch) const {
+  const bool durable = disk_ != nullptr && !key.starts_with(kVolatile);
+  const ByteRange rest = durable ? disk_->Read(key, range, out) : range;
+  if (rest.empty()) return true;
+  const MutableByteSpan wanted =
+      out.subspan(rest.begin - range.begin, rest.size());
+  ROWFS_RETURN_IF_ERROR(fetch(rest, wanted));
+  if (durable) disk_->Put(key, rest.begin, wanted);
+  return false;
 }
 
 void BlockCache::Collect(const std::string& key, ByteRange range,

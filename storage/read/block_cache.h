@@ -23,6 +23,8 @@
 
 namespace rowfs {
 
+class DiskCache;
+
 class BlockCache {
  public:
   // Extents never cross a multiple of this.
@@ -31,8 +33,15 @@ class BlockCache {
   // Read `range` of the object into `out` (of that size).
   using Fetch = std::function<Status(ByteRange range, MutableByteSpan out)>;
 
-  // Keeps at most `bytes_max`, its own overhead included.
-  explicit BlockCache(uint64_t bytes_max);
+  // Keeps at most `bytes_max`, its own overhead included. What is not in memory
+  // is looked for in `disk` (which outlives it; null: none) before it is
+  // fetched, and what was fetched is put there.
+  explicit BlockCache(uint64_t bytes_max, DiskCache* disk = nullptr);
+
+  // A key that begins with this is of an object without an etag: nothing would
+  // tell its bytes of today from those of last week, so they are not put on
+  // disk.
+  static constexpr char kVolatile = '?';
 
   // Fill `out` with the bytes `range` of the object `key`: from memory, from
   // reads in flight, and by one call of `fetch` (from this thread, no lock
@@ -75,6 +84,10 @@ class BlockCache {
     std::vector<std::shared_ptr<Flight>> flights;
   };
 
+  // Fill a flight's bytes from disk and by `fetch`; true when it was not
+  // needed.
+  Result<bool> Fill(const std::string& key, ByteRange range,
+                    MutableByteSpan out, const Fetch& fetch) const;
   // Add what memory has of `range` to `pieces`.
   void Collect(const std::string& key, ByteRange range,
                std::vector<Piece>* pieces) REQUIRES(mu_);
@@ -94,6 +107,7 @@ class BlockCache {
   void DropIfUnused(Object* object) REQUIRES(mu_);
 
   const uint64_t bytes_max_;
+  DiskCache* const disk_;
   mutable Mutex mu_;
   CondVar flight_done_;
   std::map<std::string, std::unique_ptr<Object>, std::less<>> objects_

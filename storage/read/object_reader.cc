@@ -33,8 +33,10 @@ void Count(const ReadContext& context, const Location& location,
 }
 
 std::string CacheKey(const Location& location, const ObjectMeta& meta) {
-  return location.uri() + '\0' + meta.etag + '\0' + std::to_string(meta.size) +
-         '\0' + std::to_string(meta.mtime_ns);
+  const std::string pinned =
+      meta.etag.empty() ? std::string(1, BlockCache::kVolatile) : "";
+  return pinned + location.uri() + '\0' + meta.etag + '\0' +
+         std::to_string(meta.size) + '\0' + std::to_string(meta.mtime_ns);
 }
 
 }  // namespace
