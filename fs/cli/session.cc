@@ -14,6 +14,8 @@ namespace {
 
 constexpr size_t kReadThreads = 16;
 constexpr uint64_t kMemoryBytesMax = uint64_t{1} << 30;
+// Remote bytes kept on disk between runs, all processes together.
+constexpr uint64_t kDiskBytesMax = uint64_t{10} << 30;
 
 // NOLINTNEXTLINE(concurrency-mt-unsafe): before any thread starts.
 std::string Environment(const char* name) {
@@ -57,7 +59,12 @@ Result<std::unique_ptr<Session>> Session::Make(const Args& args,
   session->allow_external_ = args.GetAll("--allow-external");
   session->in_process_ = args.Has("--in-process");
   session->stores_ = MakeStoreRegistry();
-  session->cache_ = std::make_unique<BlockCache>(session->memory_bytes_ / 2);
+  if (!session->cache_directory_.empty()) {
+    session->disk_cache_ = std::make_unique<DiskCache>(
+        session->cache_directory_ + "/blocks", kDiskBytesMax, session->clock_);
+  }
+  session->cache_ = std::make_unique<BlockCache>(session->memory_bytes_ / 2,
+                                                 session->disk_cache_.get());
   session->pool_ = std::make_unique<ThreadPool>(kReadThreads, 256);
   session->formats_ = {LanceFormat(), FolderFormat()};
   return session;

@@ -13,9 +13,11 @@
 #include "fs/cli/command.h"
 #include "index/dataset/dataset.h"
 #include "index/runtime/plugin.h"
+#include "storage/base/clock.h"
 #include "storage/base/thread_pool.h"
 #include "storage/object/open_store.h"
 #include "storage/read/block_cache.h"
+#include "storage/read/disk_cache.h"
 
 namespace rowfs {
 
@@ -63,6 +65,8 @@ class Session {
   std::vector<std::string> allow_external_;
   bool in_process_ = false;
   std::unique_ptr<StoreRegistry> stores_;
+  RealClock clock_;
+  std::unique_ptr<DiskCache> disk_cache_;
   std::unique_ptr<BlockCache> cache_;
   std::unique_ptr<ThreadPool> pool_;
   std::vector<TableFormat> formats_;
