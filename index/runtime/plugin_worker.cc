@@ -198,12 +198,13 @@ std::unique_ptr<WorkerProcess> PluginWorker::Take(uint64_t key) {
     ++worker_count_;
     return nullptr;
   }
-  // One that knows the index; else the one whose state is the oldest.
-  auto chosen = std::ranges::find_if(
-      idle_, [key](const auto& worker) { return worker->HasOpen(key); });
-  if (chosen == idle_.end()) chosen = idle_.begin();
-  auto worker = std::move(*chosen);
-  idle_.erase(chosen);
+  // The one that used the index last, whose decoder stands nearest; else the
+  // one whose state is the oldest.
+  size_t chosen = idle_.size();
+  while (chosen > 0 && !idle_[chosen - 1]->HasOpen(key)) --chosen;
+  if (chosen > 0) --chosen;
+  auto worker = std::move(idle_[chosen]);
+  idle_.erase(idle_.begin() + static_cast<ptrdiff_t>(chosen));
   return worker;
 }
 

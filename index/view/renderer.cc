@@ -10,6 +10,7 @@ namespace {
 
 // Batches rendered ahead at a time: one is decoded while another is encoded.
 constexpr size_t kAheadJobsMax = 2;
+constexpr size_t kTrailsMax = 10'000;
 
 // "dir/000012.jpg" as "dir/", 12, 6 digits, ".jpg".
 struct NumberedPath {
@@ -144,15 +145,19 @@ void Renderer::RenderAhead(const std::shared_ptr<const Media>& media,
   std::vector<std::string> wanted;
   {
     const MutexLock lock(mu_);
-    std::string& last = last_path_[media->index().key];
+    Trail& trail = trails_[media->index().key];
+    const std::string last = trail.path;
     const auto before = ParseNumbered(last);
-    const int64_t step =
+    const int64_t moved =
         before && before->before == here->before && before->after == here->after
             ? here->number - before->number
             : 0;
-    last = path;
-    if (last_path_.size() > 10'000) last_path_.clear();
-    if ((step != 1 && step != -1) || ahead_jobs_ >= kAheadJobsMax) return;
+    const int64_t step = moved == 1 || moved == -1 ? moved : 0;
+    // A neighbour may be chance; the same step again is a direction.
+    const bool goes_on = step != 0 && step == trail.step;
+    trail = {path, step};
+    if (trails_.size() > kTrailsMax) trails_.clear();
+    if (!goes_on || ahead_jobs_ >= kAheadJobsMax) return;
     const uint64_t items = std::min<uint64_t>(
         limits_.ahead_items_max, limits_.ahead_bytes_max / (size + 1));
     const auto window = static_cast<int64_t>(items * kAheadJobsMax);

@@ -62,6 +62,11 @@ class Renderer {
  private:
   using Key = std::pair<uint64_t, std::string>;  // index key, canonical path
   struct Slot;
+  // The path opened last of one index and the step that led there.
+  struct Trail {
+    std::string path;
+    int64_t step = 0;
+  };
 
   void Fill(const Key& key, Result<std::shared_ptr<const ViewFile>> file)
       EXCLUDES(mu_);
@@ -78,8 +83,7 @@ class Renderer {
   std::list<Key> by_use_ GUARDED_BY(mu_);  // newest first, filled slots only
   uint64_t cached_bytes_ GUARDED_BY(mu_) = 0;
   size_t ahead_jobs_ GUARDED_BY(mu_) = 0;
-  // Of each index: the path opened last, to see a direction.
-  std::map<uint64_t, std::string> last_path_ GUARDED_BY(mu_);
+  std::map<uint64_t, Trail> trails_ GUARDED_BY(mu_);  // by index
 };
 
 }  // namespace rowfs
