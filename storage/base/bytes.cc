@@ -48,6 +48,10 @@ uint8_t* AsU8(MutableByteSpan bytes) {
   return reinterpret_cast<uint8_t*>(bytes.data());
 }
 
+char* AsChars(MutableByteSpan bytes) {
+  return reinterpret_cast<char*>(bytes.data());
+}
+
 ByteSpan FromU8(const uint8_t* data, size_t size) {
   return {reinterpret_cast<const std::byte*>(data), size};
 }

@@ -44,6 +44,7 @@ Bytes ToBytes(std::string_view text);
 // View `bytes` as the C plugin interface and C libraries want them.
 const uint8_t* AsU8(ByteSpan bytes);
 uint8_t* AsU8(MutableByteSpan bytes);
+char* AsChars(MutableByteSpan bytes);
 ByteSpan FromU8(const uint8_t* data, size_t size);
 
 // Absent on overflow.

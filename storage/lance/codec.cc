@@ -181,9 +181,8 @@ Status DecompressLz4(ByteSpan bytes, uint64_t size_max, Bytes* out) {
   }
   out->resize(at + size);
   const int got = LZ4_decompress_safe(
-      reinterpret_cast<const char*>(block.data()),
-      reinterpret_cast<char*>(out->data() + at), static_cast<int>(block.size()),
-      static_cast<int>(size));
+      AsText(block).data(), AsChars(MutableByteSpan(*out).subspan(at)),
+      static_cast<int>(block.size()), static_cast<int>(size));
   if (got < 0 || static_cast<uint64_t>(got) != size) {
     return BadData("lz4", "does not decompress");
   }
