@@ -6,6 +6,7 @@
 #define ROWFS_TESTS_INDEX_PLUGINS_VIDEO_HARNESS_H_
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -312,6 +313,40 @@ inline Bytes PpmPixels(const Bytes& ppm) {
     if (ppm[at++] == '\n') ++lines;
   }
   return Bytes(ppm.begin() + static_cast<long>(at), ppm.end());
+}
+
+// A folder for generated videos, kept between runs of the same build.
+inline std::string CorpusFolder() {
+  const std::string folder = std::string(ROWFS_BUILD_DIR) + "/video_corpus";
+  std::filesystem::create_directories(folder);
+  return folder;
+}
+
+// Make `folder`/`name` by a shell command that writes "$OUT" (a path of the
+// same extension) unless it is there. False when the command fails.
+inline bool MakeVideo(const std::string& name, const std::string& command) {
+  const std::string path = CorpusFolder() + "/" + name;
+  if (std::filesystem::exists(path)) return true;
+  // Tests may run at the same time: each writes its own, the last rename wins.
+  const std::string work = CorpusFolder() + "/work" + std::to_string(getpid());
+  std::filesystem::create_directories(work);
+  int code = 0;
+  RunCommand("cd '" + work + "' && export OUT='" + work + "/" + name +
+                 "' && FF='ffmpeg -hide_banner -nostdin -loglevel error -y' && "
+                 "( " +
+                 command + " ) </dev/null >&2",
+             &code);
+  std::error_code error;
+  if (code == 0) std::filesystem::rename(work + "/" + name, path, error);
+  std::filesystem::remove_all(work);
+  return code == 0 && !error;
+}
+
+// The folder of inputs shared by all tasks; empty when there is none.
+inline std::string SharedFolder() {
+  std::string folder = std::string(ROWFS_SOURCE_DIR) + "/../shared";
+  if (const char* set = std::getenv("ROWFS_SHARED")) folder = set;
+  return std::filesystem::exists(folder) ? folder : std::string();
 }
 
 // What one sequential decode of `path` shows: all frames one behind the other
