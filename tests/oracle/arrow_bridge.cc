@@ -9,9 +9,8 @@
 #include "storage/object/open_store.h"
 #include "tests/oracle/arrow_export.h"
 
+namespace rowfs {
 namespace {
-
-using namespace rowfs;  // NOLINT: nothing but this file is in this library
 
 struct Handle {
   std::unique_ptr<StoreRegistry> stores = MakeStoreRegistry();
@@ -162,3 +161,5 @@ int RowfsVersions(Handle* handle, const char** out, const ErrorText* error) {
 }
 
 }  // extern "C"
+
+}  // namespace rowfs
