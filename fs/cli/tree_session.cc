@@ -114,13 +114,27 @@ Result<std::unique_ptr<TreeSession>> TreeSession::Open(const Args& args,
   options.open_version = [&session, base](uint64_t version) {
     return session.OpenDataset(base + "@v" + std::to_string(version));
   };
+  const std::string fingerprint = self->dataset_->table().fingerprint();
+  self->catalog_ =
+      Catalog::Open(session.cache_directory().empty()
+                        ? ""
+                        : CatalogPath(session.cache_directory(), fingerprint),
+                    fingerprint);
+  self->sizes_ = std::make_unique<CatalogSizes>(*self->catalog_);
+  // Indexing reads a file from end to end: not what `ls` may cost on a network.
+  const bool remote = self->dataset_->source().find("://") != base.npos;
+  if (!remote) {
+    self->indexer_ =
+        std::make_unique<CatalogIndexer>(*self->catalog_, *plugins);
+    options.indexer = self->indexer_.get();
+  }
   self->ahead_pool_ = std::make_unique<ThreadPool>(kAheadThreads, 8);
   self->prefetch_pool_ = std::make_unique<ThreadPool>(kPrefetchThreads, 10'000);
   options.prefetch_pool = self->prefetch_pool_.get();
   RenderLimits limits;
   limits.cache_bytes_max = session.memory_bytes() / 4;
-  self->renderer_ =
-      std::make_unique<Renderer>(limits, self->ahead_pool_.get(), nullptr);
+  self->renderer_ = std::make_unique<Renderer>(limits, self->ahead_pool_.get(),
+                                               self->sizes_.get());
   options.stats_text = [raw = self.get()] { return raw->StatsText(); };
   ROWFS_ASSIGN_OR_RETURN(self->tree_,
                          Tree::Make(self->dataset_, *plugins, *self->renderer_,

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "fs/cli/catalog_stores.h"
 #include "fs/cli/session.h"
 #include "fs/tree/tree.h"
 #include "index/view/renderer.h"
@@ -46,6 +47,9 @@ class TreeSession {
 
   std::unique_ptr<Session> session_;
   std::shared_ptr<Dataset> dataset_;
+  std::unique_ptr<Catalog> catalog_;
+  std::unique_ptr<CatalogSizes> sizes_;
+  std::unique_ptr<CatalogIndexer> indexer_;
   std::unique_ptr<ThreadPool> ahead_pool_;
   std::unique_ptr<ThreadPool> prefetch_pool_;
   std::unique_ptr<Renderer> renderer_;
