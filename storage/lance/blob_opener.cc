@@ -7,7 +7,7 @@ namespace rowfs {
 BlobOpener::BlobOpener(const BasePaths& bases, DataFiles* files,
                        StoreRegistry* stores,
                        const std::vector<std::string>& allow_external)
-    : bases_(bases), files_(files), policy_(bases, stores, allow_external) {}
+    : files_(files), policy_(bases, stores, allow_external) {}
 
 Result<Location> BlobOpener::Find(const BlobCell& cell) const {
   if (cell.kind == BlobKind::kExternal) return policy_.Resolve(cell);

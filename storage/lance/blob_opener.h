@@ -28,7 +28,6 @@ class BlobOpener {
  private:
   Result<Location> Find(const BlobCell& cell) const;
 
-  const BasePaths& bases_;
   DataFiles* const files_;
   const ExternalPolicy policy_;
 };
