@@ -139,6 +139,23 @@ bool HasBlobs(const LanceField& field) {
          std::any_of(field.children.begin(), field.children.end(), HasBlobs);
 }
 
+constexpr uint64_t kCopyBytes = 8 << 20;
+
+Result<BlobCell> CopyDedicated(const BlobSource& source, BlobSink* sink) {
+  ROWFS_ASSIGN_OR_RETURN(FragmentWriter::Dedicated dedicated,
+                         sink->fragment->StartDedicated());
+  for (uint64_t at = source.range.begin; at < source.range.end;) {
+    const uint64_t end = std::min(source.range.end, at + kCopyBytes);
+    ROWFS_ASSIGN_OR_RETURN(const Bytes part,
+                           source.reader->Read({at, end}, ReadKind::kData));
+    ROWFS_RETURN_IF_ERROR(dedicated.writer->Write(part));
+    at = end;
+  }
+  ROWFS_RETURN_IF_ERROR(dedicated.writer->Finish());
+  dedicated.cell.size = source.range.size();
+  return std::move(dedicated.cell);
+}
+
 }  // namespace
 
 std::unique_ptr<LanceBlobWriter> MakeBlobWriter(
@@ -146,6 +163,36 @@ std::unique_ptr<LanceBlobWriter> MakeBlobWriter(
     const BlobThresholds& thresholds, size_t field, bool with_info) {
   return std::make_unique<BlobWriter>(fragment, std::move(ledger), thresholds,
                                       field, with_info);
+}
+
+Result<BlobCell> CopyBlob(const BlobCell& cell, const BlobSource& source,
+                          BlobSink* sink) {
+  if (cell.kind == BlobKind::kExternal || cell.kind == BlobKind::kManaged ||
+      cell.kind == BlobKind::kManagedWithBase) {
+    return cell;
+  }
+  const bool large = source.bytes == nullptr &&
+                     source.range.size() >
+                         std::min(kBufferBytesMax,
+                                  std::max(sink->thresholds.inline_bytes_max,
+                                           sink->thresholds.packed_bytes_max));
+  BlobCell stored;
+  if (large) {
+    ROWFS_ASSIGN_OR_RETURN(stored, CopyDedicated(source, sink));
+  } else {
+    Bytes read;
+    if (source.bytes == nullptr && !source.range.empty()) {
+      ROWFS_ASSIGN_OR_RETURN(
+          read, source.reader->Read(source.range, ReadKind::kData));
+    }
+    ROWFS_ASSIGN_OR_RETURN(
+        stored, sink->fragment->Store(
+                    source.bytes != nullptr ? *source.bytes : read,
+                    sink->thresholds, sink->pack, cell.info.has_value()));
+  }
+  stored.info = cell.info;
+  ++sink->ledger->pending;
+  return stored;
 }
 
 Result<Array> StoreBlobs(const LanceField& field, const Array& array,

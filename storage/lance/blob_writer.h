@@ -11,6 +11,7 @@
 
 #include "storage/lance/dataset_writer.h"
 #include "storage/lance/fragment_writer.h"
+#include "storage/table/table_source.h"
 
 namespace rowfs {
 
@@ -40,6 +41,13 @@ struct BlobSink {
 // they are.
 Result<Array> StoreBlobs(const LanceField& field, const Array& array,
                          BlobSink* sink);
+
+// Store the payload of a cell of any dataset anew, as compaction does: its
+// bytes are copied from `source` (TableSource::OpenBlob), streamed when they
+// are many, and blob_info goes along as it is. External and managed blobs stay
+// where they are: their cells come back unchanged.
+Result<BlobCell> CopyBlob(const BlobCell& cell, const BlobSource& source,
+                          BlobSink* sink);
 
 }  // namespace rowfs
 #endif  // ROWFS_STORAGE_LANCE_BLOB_WRITER_H_

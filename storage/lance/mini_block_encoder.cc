@@ -23,6 +23,10 @@ std::vector<LevelRange> SplitLevels(const PageLevels& levels,
   const uint64_t count =
       levels.rep.empty() ? levels.def.size() : levels.rep.size();
   std::vector<LevelRange> out;
+  if (count == 0) {
+    out.resize(values.chunks.size());
+    return out;
+  }
   uint64_t at = 0;
   for (size_t i = 0; i < values.chunks.size(); ++i) {
     LevelRange range{at, at};

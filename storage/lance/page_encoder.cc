@@ -32,21 +32,53 @@ uint64_t LongestValue(const LeafPage& page, const LeafLayout& layout) {
   return longest;
 }
 
-// The value that all slots have, if they do.
-std::optional<ByteSpan> FindConstant(const LeafPage& page,
-                                     const LeafLayout& layout) {
-  if (layout.shape == LeafShape::kVariable) {
-    const ByteSpan first = page.BytesAt(0);
-    for (uint64_t i = 1; i < page.slots; ++i) {
-      if (!std::ranges::equal(first, page.BytesAt(i))) return std::nullopt;
+// Whether slots have a value, in order; all of them without definition levels.
+class ValidSlots {
+ public:
+  explicit ValidSlots(const LeafPage& page) : page_(page) {}
+
+  // The next slot that is not null; absent after the last one.
+  std::optional<uint64_t> Next() {
+    if (page_.def.empty()) {
+      return slot_ < page_.slots ? std::optional(slot_++) : std::nullopt;
     }
-    return first;
+    while (level_ < page_.levels) {
+      const uint16_t def = page_.def[level_++];
+      if (def > page_.max_visible) continue;
+      const uint64_t slot = slot_++;
+      if (def == 0) return slot;
+    }
+    return std::nullopt;
   }
-  const ByteSpan data(page.data);
-  for (uint64_t i = layout.width; i < data.size(); ++i) {
-    if (data[i] != data[i - layout.width]) return std::nullopt;
+
+ private:
+  const LeafPage& page_;
+  uint64_t level_ = 0;
+  uint64_t slot_ = 0;
+};
+
+// The value that all slots have that are not null, if they do.
+std::optional<Bytes> FindConstant(const LeafPage& page,
+                                  const LeafLayout& layout) {
+  const auto value_at = [&](uint64_t slot) {
+    if (layout.shape == LeafShape::kVariable) return page.BytesAt(slot);
+    return ByteSpan(page.data).subspan(slot * layout.width, layout.width);
+  };
+  ValidSlots slots(page);
+  const auto first = slots.Next();
+  if (!first) return std::nullopt;
+  if (layout.shape == LeafShape::kBits) {
+    const bool bit = page.bits.At(*first);
+    while (const auto slot = slots.Next()) {
+      if (page.bits.At(*slot) != bit) return std::nullopt;
+    }
+    return Bytes(1, bit ? std::byte{1} : std::byte{0});
   }
-  return data.first(layout.width);
+  const ByteSpan value = value_at(*first);
+  while (const auto slot = slots.Next()) {
+    if (!std::ranges::equal(value, value_at(*slot))) return std::nullopt;
+  }
+  return Bytes(value.begin(), value.end());
 }
 
 // A one-element Arrow array's buffers behind their number and lengths: how a
@@ -73,31 +105,29 @@ std::optional<EncodedPage> TryConstant(const LeafPage& page,
                                        const LeafColumn& leaf,
                                        const PageLevels& levels, bool planar) {
   const LeafLayout& layout = leaf.layout;
-  if (levels.max_rep > 0 || !levels.def.empty() || layout.blob ||
-      layout.index_bits > 0 || !layout.dimensions.empty()) {
+  if (layout.blob || layout.index_bits > 0 || !layout.dimensions.empty()) {
     return std::nullopt;
   }
-  EncodedPage out;
-  if (layout.shape == LeafShape::kBits) {
-    const bool first = page.bits.At(0);
-    for (uint64_t i = 1; i < page.slots; ++i) {
-      if (page.bits.At(i) != first) return std::nullopt;
-    }
-    SetConstant(levels, std::string(1, first ? '\1' : '\0'), planar, &out);
-    return out;
-  }
   const bool inlined =
-      layout.shape == LeafShape::kFixed && layout.width <= kInlineConstantMax;
+      layout.shape == LeafShape::kBits ||
+      (layout.shape == LeafShape::kFixed && layout.width <= kInlineConstantMax);
   if (!inlined && planar) return std::nullopt;
   const auto value = FindConstant(page, layout);
   if (!value) return std::nullopt;
+  EncodedPage out;
   if (inlined) {
-    SetConstant(levels, std::string(AsText(*value)), planar, &out);
+    SetConstant(page, leaf, levels, std::string(AsText(*value)), planar, &out);
   } else {
     out.buffers.push_back(ScalarBuffer(*value, layout));
-    SetConstant(levels, std::nullopt, planar, &out);
+    SetConstant(page, leaf, levels, std::nullopt, planar, &out);
   }
   return out;
+}
+
+uint64_t PageBytes(const EncodedPage& page) {
+  uint64_t size = page.layout.size();
+  for (const Bytes& buffer : page.buffers) size += buffer.size();
+  return size;
 }
 
 ChunkedValues ChunkValues(const LeafPage& page, const LeafColumn& leaf,
@@ -131,16 +161,11 @@ std::optional<std::string> Hint(const LeafColumn& leaf, std::string_view key) {
   return field.FindMetadata("lance-encoding:" + std::string(key));
 }
 
-// The one page for all rows, or absent when they do not fit.
-std::optional<EncodedPage> EncodeWhole(const LeafPage& page,
-                                       const LeafColumn& leaf, bool planar) {
-  const PageLevels levels = NumberLevels(page, leaf);
-  if (levels.all_null) {
-    EncodedPage out;
-    SetNoValues(page, leaf, levels, planar, &out);
-    return out;
-  }
-  if (auto constant = TryConstant(page, leaf, levels, planar)) return constant;
+// The page as it is when no constant describes it, or absent when the rows do
+// not fit one page.
+std::optional<EncodedPage> EncodeValues(const LeafPage& page,
+                                        const LeafColumn& leaf,
+                                        const PageLevels& levels, bool planar) {
   const LeafLayout& layout = leaf.layout;
   if (layout.index_bits > 0) {
     const auto dictionary = BuildIndexDictionary(page, layout);
@@ -165,6 +190,25 @@ std::optional<EncodedPage> EncodeWhole(const LeafPage& page,
   }
   return EncodeMiniBlock(levels, ChunkValues(page, leaf, longest), nullptr,
                          planar);
+}
+
+std::optional<EncodedPage> EncodeWhole(const LeafPage& page,
+                                       const LeafColumn& leaf, bool planar) {
+  const PageLevels levels = NumberLevels(page, leaf);
+  if (levels.all_null) {
+    EncodedPage out;
+    SetNoValues(page, leaf, levels, planar, &out);
+    return out;
+  }
+  auto constant = TryConstant(page, leaf, levels, planar);
+  const bool plain = levels.rep.empty() && levels.def.empty();
+  if (constant && plain) return constant;
+  auto values = EncodeValues(page, leaf, levels, planar);
+  // Levels beside a constant are not compressed.
+  if (constant && (!values || PageBytes(*constant) < PageBytes(*values))) {
+    return constant;
+  }
+  return values;
 }
 
 }  // namespace

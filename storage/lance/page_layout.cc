@@ -94,12 +94,19 @@ void SetFullZip(const PageLevels& levels, const FullZipParts& parts,
   Store(layout, page);
 }
 
-void SetConstant(const PageLevels& levels,
+void SetConstant(const LeafPage& leaf_page, const LeafColumn& leaf,
+                 const PageLevels& levels,
                  const std::optional<std::string>& inline_value, bool planar,
                  EncodedPage* page) {
+  const bool plain = levels.rep.empty() && levels.def.empty();
   if (planar) {
     PlanarLayout layout;
-    AddLayers(levels, layout.mutable_structure()->mutable_dense());
+    if (plain) {
+      AddLayers(levels, layout.mutable_structure()->mutable_dense());
+    } else {
+      *layout.mutable_structure()->mutable_sparse() =
+          SparseLayers(leaf_page, leaf, &page->buffers);
+    }
     layout.mutable_values()->mutable_constant()->set_scalar(
         inline_value.value_or(""));
     Store(layout, page);
@@ -108,6 +115,12 @@ void SetConstant(const PageLevels& levels,
   PageLayout layout;
   AddLayers(levels, layout.mutable_constant());
   if (inline_value) layout.mutable_constant()->set_inline_value(*inline_value);
+  if (!plain) {
+    for (const auto* stream : {&levels.rep, &levels.def}) {
+      const ByteSpan bytes = std::as_bytes(std::span(*stream));
+      page->buffers.emplace_back(bytes.begin(), bytes.end());
+    }
+  }
   Store(layout, page);
 }
 

@@ -48,9 +48,10 @@ void SetMiniBlock(const PageLevels& levels, const MiniBlockParts& parts,
                   bool planar, EncodedPage* page);
 void SetFullZip(const PageLevels& levels, const FullZipParts& parts,
                 bool planar, EncodedPage* page);
-// Every slot has this value; no nulls, no lists. `inline_value` absent: it is
-// in the page's one buffer (not in planar pages).
-void SetConstant(const PageLevels& levels,
+// Every slot that is not null has this value. `inline_value` absent: it is in
+// the page's first buffer (not in planar pages).
+void SetConstant(const LeafPage& leaf_page, const LeafColumn& leaf,
+                 const PageLevels& levels,
                  const std::optional<std::string>& inline_value, bool planar,
                  EncodedPage* page);
 // A page without any value.

@@ -18,6 +18,21 @@ RepDefLayer ListKind(bool nulls, bool empties) {
   return lance::pb::LAYER_ALL_VALID_LIST;
 }
 
+// Where a struct around a list is null, readers expect a list that may be null,
+// too, whether one is or not.
+void MarkNullLists(const std::vector<LayerKind>& layers,
+                   std::vector<uint64_t>* used) {
+  bool null_outside = false;
+  size_t number = used->size();
+  for (size_t i = layers.size(); i > 0; --i) {
+    const bool list = layers[i - 1] == LayerKind::kList;
+    number -= list ? 2 : 1;
+    uint64_t& nulls = (*used)[number];
+    if (list && null_outside && nulls == 0) nulls = 1;
+    if (!list && nulls > 0) null_outside = true;
+  }
+}
+
 }  // namespace
 
 PageLevels NumberLevels(const LeafPage& page, const LeafColumn& leaf) {
@@ -28,6 +43,8 @@ PageLevels NumberLevels(const LeafPage& page, const LeafColumn& leaf) {
   std::vector<uint64_t> used(numbers);
   for (const uint16_t level : page.def) ++used[level];
   if (page.def.empty()) used[0] = page.levels;
+
+  MarkNullLists(leaf.layers, &used);
 
   PageLevels out;
   out.max_rep = leaf.lists;
