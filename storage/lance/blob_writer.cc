@@ -76,9 +76,7 @@ class BlobWriter final : public LanceBlobWriter {
     if (dedicated_.writer == nullptr) {
       return fragment_->Store(buffer_, thresholds_, field_, has_info);
     }
-    ROWFS_RETURN_IF_ERROR(dedicated_.writer->Finish());
-    dedicated_.cell.size = size_;
-    return std::move(dedicated_.cell);
+    return fragment_->FinishDedicated(std::move(dedicated_), size_);
   }
 
   FragmentWriter* const fragment_;
@@ -151,9 +149,8 @@ Result<BlobCell> CopyDedicated(const BlobSource& source, BlobSink* sink) {
     ROWFS_RETURN_IF_ERROR(dedicated.writer->Write(part));
     at = end;
   }
-  ROWFS_RETURN_IF_ERROR(dedicated.writer->Finish());
-  dedicated.cell.size = source.range.size();
-  return std::move(dedicated.cell);
+  return sink->fragment->FinishDedicated(std::move(dedicated),
+                                         source.range.size());
 }
 
 }  // namespace

@@ -20,27 +20,6 @@ Bytes RawBlock(Levels levels) {
   return {bytes.begin(), bytes.end()};
 }
 
-// Blocks of 1024 packed values; a short rest is packed too when that is
-// smaller, else raw: readers tell by the length.
-Bytes PackedBlock(Levels levels, unsigned bits) {
-  Bytes out;
-  std::vector<uint16_t> words;
-  while (!levels.empty()) {
-    const Levels block =
-        levels.first(std::min(levels.size(), size_t{kPackedValues}));
-    levels = levels.subspan(block.size());
-    if (block.size() < kPackedValues &&
-        bits * (kPackedValues - block.size()) >= (16 - bits) * block.size()) {
-      AppendBytes(&out, std::as_bytes(block));
-      break;
-    }
-    words.assign(PackedWords<uint16_t>(bits), 0);
-    PackBits(block, bits, std::span(words));
-    AppendBytes(&out, std::as_bytes(std::span<const uint16_t>(words)));
-  }
-  return out;
-}
-
 // u64 size of the values, the values, the u8 run lengths.
 Bytes RunBlock(Levels levels) {
   Bytes values;
@@ -85,6 +64,43 @@ EncodedBlock Lz4Block(CompressiveEncoding inner, ByteSpan raw) {
 
 }  // namespace
 
+CompressiveEncoding PackedEncoding(uint32_t word_bits, unsigned bits) {
+  CompressiveEncoding encoding;
+  auto* packing = encoding.mutable_out_of_line_bitpacking();
+  packing->set_uncompressed_bits_per_value(word_bits);
+  *packing->mutable_values() = FlatEncoding(bits);
+  return encoding;
+}
+
+EncodedBlock EncodeNumbers(std::span<const uint64_t> values) {
+  EncodedBlock out;
+  const unsigned bits = BitWidth(values);
+  if (bits > 0 && bits < 64 &&
+      PackedSize<uint64_t>(values.size(), bits) < values.size() * 8) {
+    out.encoding = PackedEncoding(64, bits);
+    AppendPacked(values, bits, &out.bytes);
+    return out;
+  }
+  out.encoding = FlatEncoding(64);
+  AppendBytes(&out.bytes, std::as_bytes(values));
+  return out;
+}
+
+EncodedBlock EncodeIncreasing(std::span<const uint64_t> values) {
+  std::vector<uint64_t> steps;
+  for (size_t i = 1; i < values.size(); ++i) {
+    steps.push_back(values[i] - values[i - 1]);
+  }
+  EncodedBlock out = EncodeNumbers(steps);
+  CompressiveEncoding encoding;
+  auto* delta = encoding.mutable_delta();
+  delta->set_uncompressed_bits_per_value(64);
+  delta->set_base(values[0]);
+  *delta->mutable_deltas() = std::move(out.encoding);
+  out.encoding = std::move(encoding);
+  return out;
+}
+
 LevelBlocks EncodeLevels(std::span<const std::span<const uint16_t>> chunks) {
   unsigned bits = 0;
   uint64_t count = 0;
@@ -105,11 +121,9 @@ LevelBlocks EncodeLevels(std::span<const std::span<const uint16_t>> chunks) {
   LevelBlocks packed;
   if (bits > 0 && bits < 16) {
     for (const Levels levels : chunks) {
-      packed.blocks.push_back(PackedBlock(levels, bits));
+      AppendPacked(levels, bits, &packed.blocks.emplace_back());
     }
-    auto* packing = packed.encoding.mutable_out_of_line_bitpacking();
-    packing->set_uncompressed_bits_per_value(16);
-    *packing->mutable_values() = FlatEncoding(bits);
+    packed.encoding = PackedEncoding(16, bits);
     if (TotalBytes(packed.blocks) < TotalBytes(best->blocks)) best = &packed;
   }
   return std::move(*best);

@@ -28,11 +28,20 @@ struct EncodedBlock {
   Bytes bytes;
 };
 
+// 64-bit numbers, packed where that is smaller; the second form, of increasing
+// ones, by their differences (2.3 only). Requires: not empty.
+EncodedBlock EncodeNumbers(std::span<const uint64_t> values);
+EncodedBlock EncodeIncreasing(std::span<const uint64_t> values);
+
 // Strings (`ends` of the values in `data`) as a dictionary, LZ4.
 EncodedBlock EncodeVariableBlock(ByteSpan data, std::span<const uint64_t> ends,
                                  uint32_t offset_bits);
 // Values of `bits` bits as a dictionary, LZ4.
 EncodedBlock EncodeFixedBlock(ByteSpan data, uint64_t bits);
+
+// Words of `word_bits` bits packed to `bits` each, as AppendPacked does.
+lance::pb::CompressiveEncoding PackedEncoding(uint32_t word_bits,
+                                              unsigned bits);
 
 // One value compressed for itself: ZSTD behind its raw size.
 Bytes CompressValue(ByteSpan value);

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "storage/lance/block_encoder.h"
 #include "storage/lance/pack_bits.h"
 
 namespace rowfs {
@@ -285,6 +286,70 @@ ChunkedValues EncodeVariableChunks(ByteSpan data,
     begin += count;
   }
   return out;
+}
+
+namespace {
+
+// The chunks of `ends` as EncodeVariableChunks cuts them, lengths packed to
+// `bits` in a buffer of their own.
+template <typename T>
+ChunkedValues PackedVariableChunks(ByteSpan data,
+                                   std::span<const uint64_t> ends,
+                                   unsigned bits) {
+  ChunkedValues out;
+  auto* delta =
+      out.encoding.mutable_variable()->mutable_offsets()->mutable_delta();
+  delta->set_uncompressed_bits_per_value(sizeof(T) * 8);
+  *delta->mutable_deltas() = PackedEncoding(sizeof(T) * 8, bits);
+  out.buffers.resize(2);
+  std::vector<T> lengths;
+  for (uint64_t begin = 0; begin < ends.size();) {
+    const uint64_t count = VariableChunkValues(ends, begin, sizeof(T));
+    const uint64_t base = begin == 0 ? 0 : ends[begin - 1];
+    lengths.clear();
+    for (uint64_t i = begin, last = base; i < begin + count; ++i) {
+      lengths.push_back(static_cast<T>(ends[i] - last));
+      last = ends[i];
+    }
+    const uint64_t before = out.buffers[0].size();
+    AppendPacked(std::span<const T>(lengths), bits, &out.buffers[0]);
+    const uint64_t bytes = ends[begin + count - 1] - base;
+    AppendBytes(&out.buffers[1], data.subspan(base, bytes));
+    out.chunks.push_back(
+        {count,
+         {static_cast<uint32_t>(out.buffers[0].size() - before),
+          static_cast<uint32_t>(bytes)}});
+    begin += count;
+  }
+  return out;
+}
+
+// What the chunks take, with the sizes in their headers and their padding.
+uint64_t ChunkBytes(const ChunkedValues& values) {
+  uint64_t total = 0;
+  for (const ValueChunk& chunk : values.chunks) {
+    for (const uint32_t size : chunk.sizes) total += (size + 7) / 8 * 8 + 4;
+  }
+  return total;
+}
+
+}  // namespace
+
+ChunkedValues EncodePackedVariableChunks(ByteSpan data,
+                                         std::span<const uint64_t> ends,
+                                         uint32_t offset_bits) {
+  ChunkedValues plain = EncodeVariableChunks(data, ends, offset_bits);
+  uint64_t longest = 0;
+  for (size_t i = 0; i < ends.size(); ++i) {
+    longest = std::max(longest, ends[i] - (i == 0 ? 0 : ends[i - 1]));
+  }
+  const auto bits = static_cast<unsigned>(std::bit_width(longest));
+  if (bits == 0 || bits >= 32) return plain;
+  ChunkedValues packed = offset_bits == 32
+                             ? PackedVariableChunks<uint32_t>(data, ends, bits)
+                             : PackedVariableChunks<uint64_t>(data, ends, bits);
+  return ChunkBytes(packed) < ChunkBytes(plain) ? std::move(packed)
+                                                : std::move(plain);
 }
 
 }  // namespace rowfs

@@ -21,6 +21,14 @@ bool Fits(const DataType& field, const DataType& array) {
   return Fits(*field.children[0].type, *array.children[0].type);
 }
 
+// Failing leaves files that nothing refers to.
+void RemoveAll(const std::vector<Location>& files) {
+  for (const Location& file : files) {
+    const Status ignored = file.store->Remove(file.path);
+    static_cast<void>(ignored);
+  }
+}
+
 class Writer final : public LanceDatasetWriter {
  public:
   Writer(const Location& root, LanceSchema schema,
@@ -111,11 +119,12 @@ bool Writer::IsFull() const {
 
 Status Writer::FinishFragment() {
   const std::unique_ptr<FragmentWriter> fragment = std::move(fragment_);
-  // A fragment needs a row; what lies in its file has no use then.
-  if (fragment->row_count() > 0) {
-    ROWFS_ASSIGN_OR_RETURN(lance::pb::DataFragment done, fragment->Finish());
-    fragments_.push_back(std::move(done));
+  if (fragment->row_count() == 0) {  // nothing refers to its blobs
+    RemoveAll(fragment->finished());
+    return {};
   }
+  ROWFS_ASSIGN_OR_RETURN(lance::pb::DataFragment done, fragment->Finish());
+  fragments_.push_back(std::move(done));
   finished_.insert(finished_.end(), fragment->finished().begin(),
                    fragment->finished().end());
   return {};
@@ -261,7 +270,7 @@ Result<uint64_t> Writer::TryCommit() {
   return result.version;
 }
 
-// Without a commit nobody can refer to them. Failing leaves unreferenced files.
+// Without a commit nobody can refer to them.
 void Writer::RemoveFiles() {
   if (committing_) return;
   if (fragment_ != nullptr) {
@@ -269,10 +278,7 @@ void Writer::RemoveFiles() {
                      fragment_->finished().end());
     fragment_.reset();
   }
-  for (const Location& file : finished_) {
-    const Status ignored = file.store->Remove(file.path);
-    static_cast<void>(ignored);
-  }
+  RemoveAll(finished_);
 }
 
 Result<LanceFileVersion> ParseVersion(const lance::pb::Manifest& manifest) {

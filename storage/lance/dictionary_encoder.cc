@@ -13,6 +13,8 @@ namespace {
 constexpr uint64_t kDictionaryValuesMin = 100;
 constexpr uint64_t kDictionaryItemsMax = 100'000;
 constexpr uint64_t kDictionaryBytesMax = 8 << 20;
+// More than LZ4 takes in one block cannot be stored.
+constexpr uint64_t kIndexDictionaryBytesMax = 1 << 30;
 constexpr uint32_t kIndexBits = 32;
 // Before building: a sample that is nearly all distinct is not worth trying.
 constexpr uint64_t kSampleBlocks = 32;
@@ -132,6 +134,7 @@ std::optional<PageDictionary> BuildIndexDictionary(const LeafPage& page,
                                                    const LeafLayout& layout) {
   Limits limits;
   limits.items_max = uint64_t{1} << std::min(layout.index_bits - 1, 31U);
+  limits.dictionary_bytes_max = kIndexDictionaryBytesMax;
   return Build(page, layout, layout.index_bits, limits);
 }
 

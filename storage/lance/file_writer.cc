@@ -26,6 +26,23 @@ uint64_t ArrayBytes(const Array& array) {
   return size;
 }
 
+// Readers hold values of 32-bit offsets in arrays of as many bits.
+Status CheckLengths(const LeafPage& page, const LeafColumn& leaf) {
+  constexpr uint64_t kLengthMax = INT32_MAX;
+  if (leaf.layout.offset_bits != 32 || page.data.size() <= kLengthMax) {
+    return {};
+  }
+  for (uint64_t i = 0; i < page.slots; ++i) {
+    if (page.BytesAt(i).size() <= kLengthMax) continue;
+    return {Code::kResourceExhausted,
+            leaf.name + ": a value of " +
+                std::to_string(page.BytesAt(i).size()) +
+                " bytes; only large_string, large_binary and blob columns "
+                "hold more than 2 GiB"};
+  }
+  return {};
+}
+
 // Whether the row of a descriptor ends in a blob_info that is there.
 bool RowHasInfo(ByteSpan row) {
   constexpr uint64_t kFixedBytes = 21;  // kind, position, size, blob_id
@@ -135,6 +152,7 @@ Status LanceFileWriter::AppendRows(const Array& array, Column* column) {
 Status LanceFileWriter::FlushPage(Column* column) {
   if (column->page.rows == 0) return {};
   const LeafPage page = std::exchange(column->page, {});
+  ROWFS_RETURN_IF_ERROR(CheckLengths(page, column->leaf));
   const bool planar = version_ >= LanceFileVersion{2, 3};
   ROWFS_ASSIGN_OR_RETURN(const std::vector<EncodedPage> pages,
                          EncodePages(page, column->leaf, planar));

@@ -70,9 +70,7 @@ Result<BlobCell> FragmentWriter::Store(ByteSpan bytes,
   if (bytes.size() > thresholds.packed_bytes_max) {
     ROWFS_ASSIGN_OR_RETURN(Dedicated dedicated, StartDedicated());
     ROWFS_RETURN_IF_ERROR(dedicated.writer->Write(bytes));
-    ROWFS_RETURN_IF_ERROR(dedicated.writer->Finish());
-    dedicated.cell.size = bytes.size();
-    return std::move(dedicated.cell);
+    return FinishDedicated(std::move(dedicated), bytes.size());
   }
   if (sidecar_only || bytes.size() > thresholds.inline_bytes_max) {
     return StorePacked(bytes, thresholds, pack);
@@ -127,9 +125,16 @@ Result<FragmentWriter::Dedicated> FragmentWriter::StartDedicated() {
   const Location file = root_.Join(out.cell.object);
   ROWFS_ASSIGN_OR_RETURN(out.writer,
                          file.store->Create(file.path, PutMode::kIfAbsent));
-  // Removing what never came to be is no error.
-  finished_.push_back(file);
   return out;
+}
+
+Result<BlobCell> FragmentWriter::FinishDedicated(Dedicated dedicated,
+                                                 uint64_t size) {
+  ROWFS_RETURN_IF_ERROR(dedicated.writer->Finish());
+  finished_.push_back(root_.Join(dedicated.cell.object));
+  sidecar_bytes_ += size;
+  dedicated.cell.size = size;
+  return std::move(dedicated.cell);
 }
 
 Result<lance::pb::DataFragment> FragmentWriter::Finish() {

@@ -47,12 +47,14 @@ class FragmentWriter {
                          size_t pack, bool sidecar_only);
 
   // A payload of unknown size, as a sidecar of its own: write to what comes
-  // back, finish it, and only then use the cell (set its size).
+  // back, then FinishDedicated. Dropping it leaves nothing.
   struct Dedicated {
     BlobCell cell;
     std::unique_ptr<ObjectWriter> writer;
   };
   Result<Dedicated> StartDedicated();
+  // Make it durable; its cell, of `size` bytes.
+  Result<BlobCell> FinishDedicated(Dedicated dedicated, uint64_t size);
 
   // Make all of it durable; what the manifest has to say of it.
   Result<lance::pb::DataFragment> Finish();

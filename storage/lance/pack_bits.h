@@ -10,6 +10,9 @@
 #include <bit>
 #include <cstdint>
 #include <span>
+#include <vector>
+
+#include "storage/base/bytes.h"
 
 namespace rowfs {
 
@@ -53,6 +56,38 @@ void PackBits(std::span<const T> values, unsigned bits, std::span<T> out) {
           static_cast<T>(to[kLanes + lane] | (from[lane] >> (kWidth - shift)));
     }
   }
+}
+
+// Append `values` as blocks of 1024 packed ones; a short rest is packed too
+// when that is smaller, else raw: readers tell by the length. Requires: 0 <
+// bits < the width of T, no value is wider.
+template <typename T>
+void AppendPacked(std::span<const T> values, unsigned bits, Bytes* out) {
+  constexpr unsigned kWidth = sizeof(T) * 8;
+  std::vector<T> words;
+  while (!values.empty()) {
+    const auto block =
+        values.first(std::min(values.size(), size_t{kPackedValues}));
+    values = values.subspan(block.size());
+    if (bits * (kPackedValues - block.size()) >=
+        (kWidth - bits) * block.size()) {
+      AppendBytes(out, std::as_bytes(block));
+      break;
+    }
+    words.assign(PackedWords<T>(bits), 0);
+    PackBits(block, bits, std::span(words));
+    AppendBytes(out, std::as_bytes(std::span<const T>(words)));
+  }
+}
+
+// The bytes AppendPacked appends.
+template <typename T>
+uint64_t PackedSize(uint64_t count, unsigned bits) {
+  constexpr unsigned kWidth = sizeof(T) * 8;
+  const uint64_t rest = count % kPackedValues;
+  const uint64_t block = PackedWords<T>(bits) * sizeof(T);
+  const bool raw = bits * (kPackedValues - rest) >= (kWidth - bits) * rest;
+  return count / kPackedValues * block + (raw ? rest * sizeof(T) : block);
 }
 
 }  // namespace rowfs

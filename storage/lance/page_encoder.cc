@@ -131,7 +131,7 @@ uint64_t PageBytes(const EncodedPage& page) {
 }
 
 ChunkedValues ChunkValues(const LeafPage& page, const LeafColumn& leaf,
-                          uint64_t longest) {
+                          uint64_t longest, bool planar) {
   const LeafLayout& layout = leaf.layout;
   if (!layout.dimensions.empty()) return EncodeListChunks(page, layout);
   if (layout.shape == LeafShape::kBits) return EncodeBitChunks(page.bits);
@@ -152,7 +152,10 @@ ChunkedValues ChunkValues(const LeafPage& page, const LeafColumn& leaf,
       return out;
     }
   }
-  return EncodeVariableChunks(page.data, page.ends, layout.offset_bits);
+  return planar
+             ? EncodePackedVariableChunks(page.data, page.ends,
+                                          layout.offset_bits)
+             : EncodeVariableChunks(page.data, page.ends, layout.offset_bits);
 }
 
 std::optional<std::string> Hint(const LeafColumn& leaf, std::string_view key) {
@@ -188,8 +191,8 @@ std::optional<EncodedPage> EncodeValues(const LeafPage& page,
       layout.shape != LeafShape::kBits) {
     return EncodeFullZip(page, leaf, levels, longest, planar);
   }
-  return EncodeMiniBlock(levels, ChunkValues(page, leaf, longest), nullptr,
-                         planar);
+  return EncodeMiniBlock(levels, ChunkValues(page, leaf, longest, planar),
+                         nullptr, planar);
 }
 
 std::optional<EncodedPage> EncodeWhole(const LeafPage& page,

@@ -1,7 +1,11 @@
 #include "storage/lance/page_levels.h"
 
 #include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
 
+#include "storage/lance/block_encoder.h"
 #include "storage/lance/chunk_encoder.h"
 
 namespace rowfs {
@@ -87,16 +91,15 @@ CompressiveEncoding EncodeCounts(const std::vector<uint64_t>& counts,
     encoding.mutable_constant();
     return encoding;
   }
-  Bytes all;
-  for (const uint64_t count : counts) AppendU64(&all, count);
   if (std::all_of(counts.begin(), counts.end(),
                   [&](uint64_t n) { return n == counts.front(); })) {
     encoding.mutable_constant()->set_value(
-        std::string(AsText(ByteSpan(all).first(8))));
+        std::string(AsText(std::as_bytes(std::span(counts)).first(8))));
     return encoding;
   }
-  buffers->push_back(std::move(all));
-  return FlatEncoding(64);
+  EncodedBlock block = EncodeNumbers(counts);
+  buffers->push_back(std::move(block.bytes));
+  return std::move(block.encoding);
 }
 
 CompressiveEncoding EncodePositions(const std::vector<uint64_t>& positions,
@@ -107,16 +110,21 @@ CompressiveEncoding EncodePositions(const std::vector<uint64_t>& positions,
     return encoding;
   }
   if (positions.size() == 1) return EncodeCounts(positions, buffers);
-  if (positions.back() - positions.front() + 1 == positions.size()) {
+  const uint64_t step = positions[1] - positions[0];
+  bool even = true;
+  for (size_t i = 2; i < positions.size() && even; ++i) {
+    even = positions[i] - positions[i - 1] == step;
+  }
+  if (even) {
     auto* range = encoding.mutable_range();
     range->set_uncompressed_bits_per_value(64);
     range->set_start(positions.front());
-    range->set_step(1);
+    range->set_step(step);
     return encoding;
   }
-  Bytes& buffer = buffers->emplace_back();
-  for (const uint64_t position : positions) AppendU64(&buffer, position);
-  return FlatEncoding(64);
+  EncodedBlock block = EncodeIncreasing(positions);
+  buffers->push_back(std::move(block.bytes));
+  return std::move(block.encoding);
 }
 
 // What one layer's slots are.

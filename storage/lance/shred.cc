@@ -11,6 +11,10 @@ Status FindBelow(const LanceField& field, LeafColumn above,
   if (!above.name.empty()) above.name += '.';
   above.name += field.field.name;
   const DataType& type = *field.field.type;
+  if (field.logical_type == "json") {
+    return {Code::kUnsupported,
+            above.name + ": columns of the binary JSON form cannot be written"};
+  }
   const bool has_children =
       field.kind == LanceFieldKind::kPlain && !field.children.empty();
   if (has_children && type.id == TypeId::kFixedSizeList) {

@@ -6,6 +6,7 @@
   blobs.py kinds DATASET K,K,...   the descriptors' kinds, "-" for null
   blobs.py refused DATASET         it can neither be read nor written
   blobs.py append DATASET N FIRST  N appends of one row, "id" from FIRST on
+  blobs.py columns DATASET A,B     it opens, empty, with these columns
   blobs.py ids DATASET COUNT       column "id" is 0..COUNT-1 in some order
 """
 import struct
@@ -55,6 +56,11 @@ def refused(path):
             raise SystemExit("pylance did not refuse")
 
 
+def columns(path, wanted):
+    table = lance.dataset(path).to_table()
+    assert (len(table), ",".join(table.column_names)) == (0, wanted), table
+
+
 def append(path, count, first):
     for i in range(count):
         table = pa.table({"id": pa.array([first + i], pa.int64())})
@@ -73,4 +79,5 @@ if __name__ == "__main__":
     elif verb == "ids":
         ids(args[0], int(args[1]))
     else:
-        {"payloads": payloads, "kinds": kinds, "refused": refused}[verb](*args)
+        {"payloads": payloads, "kinds": kinds, "refused": refused,
+         "columns": columns}[verb](*args)
