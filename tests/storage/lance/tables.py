@@ -219,21 +219,16 @@ def random_table(seed, big):
 
 
 def big_table(r):
-    n = 1_300_000
+    n = 1_100_000
     g = np.random.default_rng(r.randrange(1 << 30))
     lists = pa.ListArray.from_arrays(
-        np.arange(0, 3 * n + 1, 3, dtype=np.int32),
-        pa.array(g.integers(0, 1000, 3 * n)))
+        np.arange(0, 2 * n + 1, 2, dtype=np.int32),
+        pa.array(g.integers(0, 1000, 2 * n)))
     keys = np.char.add("key-", np.char.mod("%d", np.arange(n) * 7919 % 10**7))
     return pa.table({
-        "sorted": np.arange(n),
-        "small": pa.array(g.integers(0, 100, n, dtype=np.int64),
-                          mask=g.random(n) < 0.1),
-        "runs": np.repeat(g.integers(0, 2**31, n // 1000), 1000),
+        "number": pa.array(g.integers(0, 10**6, n), mask=g.random(n) < 0.1),
         "key": pa.array(keys),
         "list": lists,
-        "vector": pa.FixedSizeListArray.from_arrays(
-            pa.array(g.random(4 * n, dtype=np.float32)), 4),
     })
 
 
