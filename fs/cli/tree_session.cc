@@ -111,9 +111,12 @@ Result<std::unique_ptr<TreeSession>> TreeSession::Open(const Args& args,
   ROWFS_ASSIGN_OR_RETURN(self->dataset_, session.OpenDataset(args.operands[0]));
   ROWFS_ASSIGN_OR_RETURN(PluginRegistry * plugins, session.Plugins());
   const std::string base = SplitVersion(self->dataset_->source()).first;
-  options.open_version = [&session, base](uint64_t version) {
-    return session.OpenDataset(base + "@v" + std::to_string(version));
-  };
+  // No other format keeps its versions.
+  if (self->dataset_->table().format() == "lance") {
+    options.open_version = [&session, base](uint64_t version) {
+      return session.OpenDataset(base + "@v" + std::to_string(version));
+    };
+  }
   const std::string fingerprint = self->dataset_->table().fingerprint();
   self->catalog_ =
       Catalog::Open(session.cache_directory().empty()
