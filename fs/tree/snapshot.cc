@@ -11,6 +11,14 @@
 namespace rowfs {
 namespace {
 
+// The time of the version, where the format knows it.
+int64_t TimeOf(const TableSource& table, int64_t fallback_ns) {
+  const Json facts = table.Describe();
+  const Json* time = facts.Find("timestamp_ns");
+  if (time == nullptr) return fallback_ns;
+  return time->AsInt().value_or(fallback_ns);
+}
+
 uint64_t BytesOf(const RowContents& contents) {
   uint64_t bytes = sizeof(RowContents);
   for (const RowItem& item : contents.items) {
@@ -30,7 +38,7 @@ Snapshot::Snapshot(std::shared_ptr<Dataset> dataset, PluginRegistry& plugins,
       renderer_(renderer),
       options_(options),
       slot_(slot),
-      mtime_ns_(mtime_ns),
+      mtime_ns_(TimeOf(dataset_->table(), mtime_ns)),
       layout_(dataset_->row_count(), options.rows),
       hash_(Hash64(AsBytes(dataset_->table().fingerprint()))),
       values_(slot == 0 ? options.values : nullptr) {

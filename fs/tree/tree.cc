@@ -4,6 +4,7 @@
 
 #include "fs/tree/tree_state.h"
 #include "index/dataset/names.h"
+#include "storage/base/clock.h"
 
 namespace rowfs {
 namespace {
@@ -121,6 +122,7 @@ Result<std::unique_ptr<Tree>> Tree::Make(std::shared_ptr<Dataset> dataset,
                         ": there are " + std::to_string(row_count) + " rows");
     }
   }
+  if (options.mtime_ns == 0) options.mtime_ns = RealClock().NowNs();
   return std::unique_ptr<Tree>(new Tree(std::make_unique<State>(
       std::move(dataset), plugins, renderer, std::move(options))));
 }

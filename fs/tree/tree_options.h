@@ -90,7 +90,8 @@ struct TreeOptions {
   std::function<std::string()> stats_text;
   std::string config_json;
   const Logger* log = nullptr;
-  // Shown as the time of every file: that of the version.
+  // The time of every file where the format does not know that of the version;
+  // 0: now.
   int64_t mtime_ns = 0;
 };
 

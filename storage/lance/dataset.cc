@@ -308,6 +308,12 @@ Json LanceTable::Describe() const {
   if (!snapshot_->resolved.branch.empty()) {
     out.Add("branch", Json::String(snapshot_->resolved.branch));
   }
+  constexpr int64_t kSecond = 1'000'000'000;
+  const int64_t seconds = manifest.timestamp().seconds();
+  if (seconds > 0 && seconds < INT64_MAX / kSecond) {
+    out.Add("timestamp_ns",
+            Json::Int(seconds * kSecond + manifest.timestamp().nanos()));
+  }
   out.Add("data_format", Json::String(manifest.data_format().version()));
   out.Add("file_versions", std::move(versions));
   out.Add("fragments",
