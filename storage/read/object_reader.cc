@@ -14,6 +14,10 @@ namespace {
 // in excess.
 constexpr uint64_t kRemoteGapBytes = 64 << 10;
 
+// Longer reads of remote objects go as several requests at once: one connection
+// seldom fills the network.
+constexpr uint64_t kRemotePartBytes = 8 << 20;
+
 int64_t MonotonicNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
@@ -119,7 +123,28 @@ Status ObjectReader::ReadAt(uint64_t offset, MutableByteSpan out,
     out = out.first(from - offset);
   }
   if (out.empty()) return {};
-  return ReadStore(offset, out, kind);
+  if (out.size() <= PartBytes()) return ReadStore(offset, out, kind);
+  std::vector<std::function<Status()>> tasks;
+  AddParts(offset, out, kind, &tasks);
+  return RunAll(*context_.pool, tasks);
+}
+
+uint64_t ObjectReader::PartBytes() const {
+  const bool split =
+      context_.pool != nullptr && location_.store->capabilities().remote;
+  return split ? kRemotePartBytes : UINT64_MAX;
+}
+
+void ObjectReader::AddParts(uint64_t offset, MutableByteSpan out, ReadKind kind,
+                            std::vector<std::function<Status()>>* tasks) const {
+  while (!out.empty()) {
+    const size_t size = std::min<uint64_t>(out.size(), PartBytes());
+    tasks->push_back([this, offset, part = out.first(size), kind] {
+      return ReadAt(offset, part, kind);
+    });
+    offset += size;
+    out = out.subspan(size);
+  }
 }
 
 Result<Bytes> ObjectReader::Read(ByteRange range, ReadKind kind) const {
@@ -143,20 +168,26 @@ Result<std::vector<Bytes>> ObjectReader::ReadMany(
   std::vector<Bytes> requests(plan.requests.size());
   std::vector<std::function<Status()>> tasks;
   for (size_t i = 0; i < plan.requests.size(); ++i) {
-    tasks.push_back([this, &plan, &requests, i, kind]() -> Status {
-      ROWFS_ASSIGN_OR_RETURN(requests[i], Read(plan.requests[i], kind));
-      return {};
-    });
+    requests[i].resize(plan.requests[i].size());
+    AddParts(plan.requests[i].begin, requests[i], kind, &tasks);
   }
   if (context_.pool != nullptr) {
     ROWFS_RETURN_IF_ERROR(RunAll(*context_.pool, tasks));
   } else {
     for (const auto& task : tasks) ROWFS_RETURN_IF_ERROR(task());
   }
+  std::vector<size_t> users(requests.size());
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (!wanted[i].empty()) ++users[plan.slices[i].request];
+  }
   std::vector<Bytes> results(wanted.size());
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i].empty()) continue;
-    const Bytes& from = requests[plan.slices[i].request];
+    Bytes& from = requests[plan.slices[i].request];
+    if (users[plan.slices[i].request] == 1 && from.size() == wanted[i].size()) {
+      results[i] = std::move(from);
+      continue;
+    }
     const auto first =
         from.begin() + static_cast<int64_t>(plan.slices[i].offset);
     results[i].assign(first, first + static_cast<int64_t>(wanted[i].size()));

@@ -80,8 +80,8 @@ class ObjectReader {
 
   // Read exactly out.size() bytes at `offset`. kCorruption, naming the object,
   // when it ends first; else the errors of ObjectStore::ReadAt. No request for
-  // bytes in the kept tail or the cache, one for the rest. Nothing beyond the
-  // range is read.
+  // bytes in the kept tail or the cache, one for the rest, or one for every
+  // 8 MiB, at once, on remote stores. Nothing beyond the range is read.
   Status ReadAt(uint64_t offset, MutableByteSpan out, ReadKind kind) const;
   Result<Bytes> Read(ByteRange range, ReadKind kind) const;
 
@@ -96,6 +96,11 @@ class ObjectReader {
                const ReadContext& context);
 
   Status CheckRange(ByteRange range) const;
+  // What one request brings at most.
+  uint64_t PartBytes() const;
+  // Append the reads that fill `out` from `offset` on.
+  void AddParts(uint64_t offset, MutableByteSpan out, ReadKind kind,
+                std::vector<std::function<Status()>>* tasks) const;
   Status ReadStore(uint64_t offset, MutableByteSpan out, ReadKind kind) const;
 
   const Location location_;

@@ -137,6 +137,26 @@ TEST_F(ObjectReaderTest, OnlyMetadataIsReadThroughHoles) {
   EXPECT_EQ(store_->TakeLog().size(), 2U);
 }
 
+TEST_F(ObjectReaderTest, LongRemoteReadsGoAsSeveralRequests) {
+  MakeStore(20 << 20);
+  context_.cache = &cache_;
+  const auto remote = Open(0);
+  store_->TakeLog();
+  const std::vector<ByteRange> wanted = {{5, 20 << 20}};
+
+  EXPECT_EQ(Read(*remote, {0, 20 << 20}), text_);
+  EXPECT_EQ(store_->TakeLog().size(), 3U);
+  ASSERT_OK_AND_ASSIGN(const auto parts,
+                       remote->ReadMany(wanted, ReadKind::kData));
+  EXPECT_EQ(AsText(parts[0]), text_.substr(5));
+
+  MakeStore(20 << 20, {});
+  const auto local = Open(0);
+  store_->TakeLog();
+  EXPECT_EQ(Read(*local, {0, 20 << 20}), text_);
+  EXPECT_EQ(store_->TakeLog().size(), 1U);
+}
+
 TEST_F(ObjectReaderTest, ReadManyUsesTheTail) {
   MakeStore(1000);
   const auto reader = Open(100);
