@@ -331,6 +331,13 @@ class CurlTransport final : public HttpTransport {
       return {Code::kUnsupported,
               what + "the server ignores ranges and sends the whole object"};
     }
+    const std::string_view coding =
+        transfer.response.Header("content-encoding");
+    if (transfer.too_long && !coding.empty() && coding != "identity") {
+      return {Code::kUnsupported, what + "the server sends it coded (" +
+                                      std::string(coding) +
+                                      ") although identity was asked for"};
+    }
     if (transfer.too_long) {
       return {Code::kCorruption,
               what + "the server sends more than was asked for (status " +
