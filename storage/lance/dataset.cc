@@ -5,89 +5,12 @@
 #include <set>
 
 #include "storage/base/hash.h"
-#include "storage/lance/blob_opener.h"
-#include "storage/lance/fragment.h"
-#include "storage/lance/manifest.h"
-#include "storage/lance/versions.h"
+#include "storage/lance/snapshot.h"
 
 namespace rowfs {
 namespace {
 
 constexpr uint64_t kRowAddressFragmentShift = 32;
-
-// What one open version is made of; shared with its scans.
-struct Snapshot {
-  Snapshot(Location main_root, ResolvedVersion resolved_version,
-           Manifest read_manifest, LanceSchema decoded_schema,
-           const OpenContext& open_context)
-      : resolved(std::move(resolved_version)),
-        manifest(std::move(read_manifest)),
-        lance_schema(std::move(decoded_schema)),
-        schema(lance_schema.ToSchema()),
-        bases(std::move(main_root), resolved.root, manifest.message,
-              open_context.stores),
-        fragments(bases, open_context.read),
-        blobs(bases, &fragments.files, open_context.stores,
-              open_context.allow_external) {}
-
-  const ResolvedVersion resolved;
-  Manifest manifest;  // row counts completed by CompleteRowCounts
-  const LanceSchema lance_schema;
-  const Schema schema;
-  const BasePaths bases;
-  FragmentContext fragments;
-  const BlobOpener blobs;
-  std::vector<uint64_t> first_rows;  // of each fragment, then the row count
-
-  uint64_t row_count() const { return first_rows.back(); }
-  const pb::DataFragment& message(size_t i) const {
-    return manifest.message.fragments(static_cast<int>(i));
-  }
-  Fragment fragment(size_t i) { return {&fragments, message(i)}; }
-  // The fragment that has row `row`. Requires: row < row_count().
-  size_t FindFragment(uint64_t row) const {
-    const auto next =
-        std::upper_bound(first_rows.begin(), first_rows.end(), row);
-    return static_cast<size_t>(next - first_rows.begin()) - 1;
-  }
-};
-
-// Old writers leave a fragment's row count or its number of deletions out.
-Status CompleteRowCounts(Snapshot* snapshot) {
-  for (pb::DataFragment& fragment :
-       *snapshot->manifest.message.mutable_fragments()) {
-    if (fragment.physical_rows() == 0 && fragment.files_size() != 0) {
-      ROWFS_ASSIGN_OR_RETURN(const auto reader, snapshot->fragments.files.Open(
-                                                    fragment.files(0), 0));
-      fragment.set_physical_rows(reader->row_count());
-    }
-    if (fragment.has_deletion_file() &&
-        fragment.deletion_file().num_deleted_rows() == 0) {
-      ROWFS_ASSIGN_OR_RETURN(
-          const auto rows, Fragment(&snapshot->fragments, fragment).Deleted());
-      fragment.mutable_deletion_file()->set_num_deleted_rows(rows->size());
-    }
-  }
-  return {};
-}
-
-Status CountRows(Snapshot* snapshot) {
-  uint64_t total = 0;
-  for (const pb::DataFragment& fragment :
-       snapshot->manifest.message.fragments()) {
-    snapshot->first_rows.push_back(total);
-    const uint64_t gone = fragment.deletion_file().num_deleted_rows();
-    if (gone > fragment.physical_rows()) {
-      return Status(Code::kCorruption,
-                    "fragment " + std::to_string(fragment.id()) + ": " +
-                        std::to_string(gone) + " deleted rows of " +
-                        std::to_string(fragment.physical_rows()));
-    }
-    total += fragment.physical_rows() - gone;
-  }
-  snapshot->first_rows.push_back(total);
-  return {};
-}
 
 // Scans fragment after fragment; a batch never spans two.
 class Scanner final : public BatchReader {
@@ -101,9 +24,9 @@ class Scanner final : public BatchReader {
         batch_rows_(batch_rows),
         detail_(detail) {
     for (const size_t column : columns_) {
-      schema_.fields.push_back(snapshot_->schema.fields[column]);
+      schema_.fields.push_back(snapshot_->schema().fields[column]);
     }
-    schema_.metadata = snapshot_->schema.metadata;
+    schema_.metadata = snapshot_->schema().metadata;
   }
 
   Result<RecordBatch> Next() override {
@@ -111,16 +34,16 @@ class Scanner final : public BatchReader {
     batch.schema = schema_;
     if (next_ >= end_) return Finish(std::move(batch));
     const size_t index = snapshot_->FindFragment(next_);
-    const uint64_t first = snapshot_->first_rows[index];
+    const uint64_t first = snapshot_->first_row(index);
     const uint64_t stop =
-        std::min({end_, snapshot_->first_rows[index + 1], next_ + batch_rows_});
+        std::min({end_, snapshot_->first_row(index + 1), next_ + batch_rows_});
     const Fragment fragment = snapshot_->fragment(index);
     const std::vector<uint64_t> edges = {next_ - first, stop - 1 - first};
     ROWFS_ASSIGN_OR_RETURN(const std::vector<uint64_t> physical,
                            fragment.Physical(edges));
     for (const size_t column : columns_) {
       ROWFS_ASSIGN_OR_RETURN(
-          Array array, fragment.Read(snapshot_->lance_schema.fields[column],
+          Array array, fragment.Read(snapshot_->lance_schema().fields[column],
                                      physical[0], physical[1] + 1, detail_));
       batch.columns.push_back(std::move(array));
     }
@@ -152,7 +75,7 @@ class LanceTable final : public TableSource {
       : snapshot_(std::move(snapshot)) {}
 
   std::string_view format() const override { return "lance"; }
-  const Schema& schema() const override { return snapshot_->schema; }
+  const Schema& schema() const override { return snapshot_->schema(); }
   uint64_t row_count() const override { return snapshot_->row_count(); }
   std::string fingerprint() const override;
   Json Describe() const override;
@@ -165,7 +88,7 @@ class LanceTable final : public TableSource {
                                             BlobDetail detail) override;
   Result<uint64_t> RowId(uint64_t row) override;
   Result<BlobSource> OpenBlob(const BlobCell& cell) override {
-    return snapshot_->blobs.Open(cell);
+    return snapshot_->blobs().Open(cell);
   }
   Result<std::vector<TableVersion>> Versions() override;
 
@@ -212,15 +135,16 @@ Result<RecordBatch> LanceTable::Take(std::span<const uint64_t> rows,
     const Fragment fragment = snapshot_->fragment(index);
     std::vector<uint64_t> live;
     for (const uint64_t position : positions) {
-      live.push_back(rows[position] - snapshot_->first_rows[index]);
+      live.push_back(rows[position] - snapshot_->first_row(index));
       place[position] = taken++;
     }
     ROWFS_ASSIGN_OR_RETURN(const std::vector<uint64_t> physical,
                            fragment.Physical(live));
     for (size_t i = 0; i < columns.size(); ++i) {
       ROWFS_ASSIGN_OR_RETURN(
-          Array array, fragment.Take(snapshot_->lance_schema.fields[columns[i]],
-                                     physical, detail));
+          Array array,
+          fragment.Take(snapshot_->lance_schema().fields[columns[i]], physical,
+                        detail));
       parts[i].push_back(std::move(array));
     }
   }
@@ -262,28 +186,29 @@ Result<uint64_t> LanceTable::RowId(uint64_t row) {
   ROWFS_RETURN_IF_ERROR(CheckRows(rows));
   const size_t index = snapshot_->FindFragment(row);
   const Fragment fragment = snapshot_->fragment(index);
-  const std::vector<uint64_t> live = {row - snapshot_->first_rows[index]};
+  const std::vector<uint64_t> live = {row - snapshot_->first_row(index)};
   ROWFS_ASSIGN_OR_RETURN(const std::vector<uint64_t> physical,
                          fragment.Physical(live));
-  const uint64_t flags = snapshot_->manifest.message.reader_feature_flags();
+  const uint64_t flags = snapshot_->message().reader_feature_flags();
   if ((flags & kFlagStableRowIds) != 0) {
     return fragment.StableRowId(physical[0]);
   }
-  return snapshot_->message(index).id() << kRowAddressFragmentShift |
+  return snapshot_->message().fragments(static_cast<int>(index)).id()
+             << kRowAddressFragmentShift |
          physical[0];
 }
 
 std::string LanceTable::fingerprint() const {
   // The manifest names every file by a unique name; the etag tells a dataset
   // that was put in another's place from it.
-  const std::string text = snapshot_->resolved.root.uri() + '\n' +
-                           snapshot_->manifest.meta.etag + '\n' +
-                           snapshot_->manifest.digest;
+  const std::string text = snapshot_->resolved().root.uri() + '\n' +
+                           snapshot_->manifest().meta.etag + '\n' +
+                           snapshot_->manifest().digest;
   return ToHex(Sha256(AsBytes(text)));
 }
 
 Json LanceTable::Describe() const {
-  const pb::Manifest& manifest = snapshot_->manifest.message;
+  const pb::Manifest& manifest = snapshot_->message();
   std::set<std::string> file_versions;
   uint64_t files = 0;
   uint64_t deleted = 0;
@@ -305,8 +230,8 @@ Json LanceTable::Describe() const {
   const uint64_t flags = manifest.reader_feature_flags();
   Json out = Json::Object();
   out.Add("version", Json::Uint(manifest.version()));
-  if (!snapshot_->resolved.branch.empty()) {
-    out.Add("branch", Json::String(snapshot_->resolved.branch));
+  if (!snapshot_->resolved().branch.empty()) {
+    out.Add("branch", Json::String(snapshot_->resolved().branch));
   }
   constexpr int64_t kSecond = 1'000'000'000;
   const int64_t seconds = manifest.timestamp().seconds();
@@ -331,12 +256,12 @@ Json LanceTable::Describe() const {
 }
 
 Result<std::vector<TableVersion>> LanceTable::Versions() {
-  const ResolvedVersion& resolved = snapshot_->resolved;
+  const ResolvedVersion& resolved = snapshot_->resolved();
   std::vector<TableVersion> out;
   if (!resolved.root.store->capabilities().list) return out;
   ROWFS_ASSIGN_OR_RETURN(const auto entries, ListVersions(resolved.root));
   ROWFS_ASSIGN_OR_RETURN(const auto tags,
-                         ListTags(snapshot_->bases.main_root()));
+                         ListTags(snapshot_->bases().main_root()));
   for (const VersionEntry& entry : entries) {
     TableVersion version;
     version.version = entry.name.version;
@@ -370,18 +295,7 @@ Result<bool> Detect(const Location& root, const OpenContext& /*context*/) {
 Result<std::unique_ptr<TableSource>> OpenTable(const Location& root,
                                                std::string_view version,
                                                const OpenContext& context) {
-  ROWFS_ASSIGN_OR_RETURN(ResolvedVersion resolved,
-                         ResolveVersion(root, version));
-  ROWFS_ASSIGN_OR_RETURN(Manifest manifest,
-                         ReadManifest(resolved.root.Join("_versions"),
-                                      resolved.name, ManifestParts::kMessage));
-  auto schema = ManifestSchema(manifest.message);
-  if (!schema.ok()) return schema.status().With(root.uri());
-  auto snapshot =
-      std::make_shared<Snapshot>(root, std::move(resolved), std::move(manifest),
-                                 std::move(schema).value(), context);
-  ROWFS_RETURN_IF_ERROR(CompleteRowCounts(snapshot.get()).With(root.uri()));
-  ROWFS_RETURN_IF_ERROR(CountRows(snapshot.get()).With(root.uri()));
+  ROWFS_ASSIGN_OR_RETURN(auto snapshot, Snapshot::Open(root, version, context));
   return std::unique_ptr<TableSource>(
       std::make_unique<LanceTable>(std::move(snapshot)));
 }
