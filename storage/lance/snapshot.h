@@ -46,6 +46,11 @@ class Snapshot {
   Fragment fragment(size_t i) {
     return {&fragments_, message().fragments(static_cast<int>(i))};
   }
+  // The reader of one of the version's data files. Errors of DataFiles::Open.
+  Result<std::shared_ptr<const LanceFileReader>> OpenFile(
+      const pb::DataFile& file, uint64_t physical_rows) {
+    return fragments_.files.Open(file, physical_rows);
+  }
   // The fragment that has row `row`. Requires: row < row_count().
   size_t FindFragment(uint64_t row) const;
 
