@@ -252,6 +252,8 @@ void ReplaceBlobs(Field* field, Array* array) {
   if (field->type->id == TypeId::kBlob) {
     *array = Describe(*array);
     field->type = array->type;
+    // Its extension type is about the stored form, which this is not.
+    field->metadata.clear();
     return;
   }
   if (array->children.empty()) return;

@@ -20,7 +20,8 @@ from golden import compare, load
 from rowfs_arrow import Library, RowfsError
 from same import Different
 
-SECONDS = 30
+CPU_SECONDS = 10
+WALL_SECONDS = 200
 SLOW_SECONDS = 2.0
 GROWTH_BYTES = 256 << 20
 # Operations of the mutator that change structure, not payload.
@@ -76,7 +77,10 @@ def run_one(library, mutate, golden, seed, scratch):
         code = 1
         try:
             os.close(read_end)
-            signal.alarm(SECONDS)
+            signal.alarm(WALL_SECONDS)
+            used = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+            limit = int(used) + CPU_SECONDS
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             result = outcome(library, golden, uri, about)
             grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
@@ -93,7 +97,8 @@ def run_one(library, mutate, golden, seed, scratch):
     shutil.rmtree(uri)
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
-        kind = "hang" if number == signal.SIGALRM else f"signal {number}"
+        late = (signal.SIGALRM, signal.SIGXCPU, signal.SIGKILL)
+        kind = "hang" if number in late else f"signal {number}"
         return kind, "", what, seconds
     if not data:
         return "crash", "", what, seconds

@@ -12,8 +12,14 @@ class Different(Exception):
 
 def combined(array):
     if isinstance(array, pa.ChunkedArray):
-        array = (pa.concat_arrays(array.chunks) if array.num_chunks
+        chunks = array.chunks
+        if pa.types.is_dictionary(array.type):
+            # Chunks have dictionaries of their own.
+            chunks = [chunk.dictionary_decode() for chunk in chunks]
+        array = (pa.concat_arrays(chunks) if chunks
                  else pa.array([], array.type))
+    if isinstance(array, pa.DictionaryArray):
+        array = array.dictionary_decode()
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     return array
@@ -70,8 +76,6 @@ def same(want, got, path):
         if not pc.list_value_length(want).equals(pc.list_value_length(got)):
             raise Different(f"{path}: list lengths differ")
         same(want.flatten(), got.flatten(), path + ".item")
-    elif pa.types.is_dictionary(type_):
-        same(want.dictionary_decode(), got.dictionary_decode(), path)
     else:
         same_values(bits(want.drop_null()), bits(got.drop_null()), path)
 
