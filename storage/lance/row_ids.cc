@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "storage/lance/parse_message.h"
-#include "storage/lance/table.pb.h"
 
 namespace rowfs {
 namespace {
@@ -120,6 +119,11 @@ class RowIdDecoder {
     return out;
   }
 };
+
+Result<uint64_t> CountSegment(const pb::U64Segment& segment) {
+  ROWFS_ASSIGN_OR_RETURN(const auto decoded, RowIdDecoder::Decode(segment));
+  return decoded.count;
+}
 
 Result<RowIdSequence> RowIdSequence::Decode(ByteSpan bytes,
                                             uint64_t row_count) {

@@ -12,8 +12,12 @@
 
 #include "storage/base/bytes.h"
 #include "storage/base/status.h"
+#include "storage/lance/table.pb.h"
 
 namespace rowfs {
+
+// How many numbers a segment holds. kCorruption when it contradicts itself.
+Result<uint64_t> CountSegment(const lance::pb::U64Segment& segment);
 
 class RowIdSequence {
  public:

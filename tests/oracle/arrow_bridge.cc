@@ -5,7 +5,11 @@
 #include <cstring>
 #include <string>
 
+#include "storage/lance/compact.h"
 #include "storage/lance/dataset.h"
+#include "storage/lance/delete_rows.h"
+#include "storage/lance/garbage.h"
+#include "storage/lance/verify.h"
 #include "storage/object/open_store.h"
 #include "tests/oracle/arrow_export.h"
 
@@ -43,9 +47,72 @@ int Export(Result<RecordBatch> batch, ArrowSchema* schema, ArrowArray* array,
   return 0;
 }
 
+// The dataset at `uri` for an operation that opens it itself.
+struct Target {
+  std::unique_ptr<StoreRegistry> stores = MakeStoreRegistry();
+  OpenContext context;
+  Result<Location> root;
+
+  explicit Target(const char* uri) : root(stores->Resolve(uri)) {
+    context.stores = stores.get();
+  }
+};
+
 }  // namespace
 
 extern "C" {
+
+int RowfsDelete(const char* uri, uint64_t version, const uint64_t* rows,
+                uint64_t row_count, uint64_t* out, const ErrorText* error) {
+  const Target target(uri);
+  if (!target.root.ok()) return Fail(target.root.status(), error);
+  DeleteOptions options;
+  options.version = version;
+  const auto result = DeleteRows(target.root.value(), {rows, row_count},
+                                 options, target.context);
+  if (!result.ok()) return Fail(result.status(), error);
+  *out = result.value().version;
+  return 0;
+}
+
+int RowfsCompact(const char* uri, uint64_t rows_per_fragment, uint64_t* out,
+                 const ErrorText* error) {
+  const Target target(uri);
+  if (!target.root.ok()) return Fail(target.root.status(), error);
+  CompactOptions options;
+  options.rows_per_fragment = rows_per_fragment;
+  const auto result =
+      CompactDataset(target.root.value(), options, target.context);
+  if (!result.ok()) return Fail(result.status(), error);
+  *out = result.value().version;
+  return 0;
+}
+
+// How many files were removed.
+int RowfsCollect(const char* uri, int64_t grace_ms, uint64_t* out,
+                 const ErrorText* error) {
+  const Target target(uri);
+  if (!target.root.ok()) return Fail(target.root.status(), error);
+  GarbageOptions options;
+  options.grace_ms = grace_ms;
+  const auto result = CollectGarbage(target.root.value(), options);
+  if (!result.ok()) return Fail(result.status(), error);
+  *out = result.value().size();
+  return 0;
+}
+
+// An error that names the first finding, where there is one.
+int RowfsVerify(const char* uri, const ErrorText* error) {
+  const Target target(uri);
+  if (!target.root.ok()) return Fail(target.root.status(), error);
+  const auto result =
+      VerifyDataset(target.root.value(), "", {}, target.context);
+  if (!result.ok()) return Fail(result.status(), error);
+  if (result.value().empty()) return 0;
+  const Finding& first = result.value().front();
+  return Fail(Status(Code::kCorruption, first.where + ": " + first.what),
+              error);
+}
 
 // `allow`: prefixes for external blobs, one a line.
 int RowfsOpen(const char* uri, const char* version, const char* allow,

@@ -44,6 +44,28 @@ class Library:
     def open(self, uri, version="", allow=()):
         return Table(self, uri, version, allow)
 
+    def delete(self, uri, rows, version=0):
+        out, rows = c.c_uint64(), list(rows)
+        self.call("RowfsDelete", uri.encode(), c.c_uint64(version),
+                  _numbers(rows, c.c_uint64), c.c_uint64(len(rows)),
+                  c.byref(out))
+        return out.value
+
+    def compact(self, uri, rows_per_fragment=1 << 20):
+        out = c.c_uint64()
+        self.call("RowfsCompact", uri.encode(), c.c_uint64(rows_per_fragment),
+                  c.byref(out))
+        return out.value
+
+    def collect(self, uri, grace_ms):
+        out = c.c_uint64()
+        self.call("RowfsCollect", uri.encode(), c.c_int64(grace_ms),
+                  c.byref(out))
+        return out.value
+
+    def verify(self, uri):
+        self.call("RowfsVerify", uri.encode())
+
 
 def _numbers(values, kind):
     return (kind * len(values))(*values)
