@@ -81,10 +81,10 @@ DataFiles::DataFiles(const BasePaths& bases, const ReadContext& read)
     : bases_(bases), read_(read), files_(kFilesMax), objects_(kObjectsMax) {}
 
 Result<std::shared_ptr<const ObjectReader>> DataFiles::OpenFirst(
-    const std::vector<Location>& places, uint64_t tail_bytes) const {
+    const std::vector<Location>& places) const {
   Status first;
   for (const Location& place : places) {
-    auto reader = ObjectReader::Open(place, tail_bytes, read_);
+    auto reader = ObjectReader::Open(place, kTailBytes, read_);
     if (reader.ok()) return reader;
     if (first.ok()) first = reader.status();
     if (reader.status().code() != Code::kNotFound) break;
@@ -98,7 +98,7 @@ Result<std::shared_ptr<const LanceFileReader>> DataFiles::Open(
   const auto base = BaseOf(file);
   const std::string path = bases_.DataPath(base, file.path());
   ROWFS_ASSIGN_OR_RETURN(const auto places, bases_.Candidates(base, path));
-  ROWFS_ASSIGN_OR_RETURN(auto object, OpenFirst(places, kTailBytes));
+  ROWFS_ASSIGN_OR_RETURN(auto object, OpenFirst(places));
   ROWFS_ASSIGN_OR_RETURN(auto reader,
                          LanceFileReader::Open(std::move(object), path));
   if (physical_rows != 0 && reader->row_count() != physical_rows) {
@@ -126,8 +126,15 @@ Result<Location> DataFiles::Locate(std::optional<uint32_t> id,
                                    const std::string& path) {
   ROWFS_ASSIGN_OR_RETURN(const auto places, bases_.Candidates(id, path));
   if (places.size() == 1) return places.front();
-  ROWFS_ASSIGN_OR_RETURN(const auto reader, OpenFirst(places, 0));
-  return reader->location();
+  Status first;
+  for (const Location& place : places) {
+    // Opened to be kept: the caller is about to read it.
+    const auto reader = OpenObject(place);
+    if (reader.ok()) return place;
+    if (first.ok()) first = reader.status();
+    if (reader.status().code() != Code::kNotFound) break;
+  }
+  return first;
 }
 
 }  // namespace rowfs

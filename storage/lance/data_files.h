@@ -42,12 +42,13 @@ class DataFiles {
   Result<std::shared_ptr<const ObjectReader>> OpenObject(
       const Location& location);
 
-  // The first place of `path` under base `id` where there is an object.
+  // The first place of `path` under base `id` where there is an object. No
+  // request where there is but one place; else OpenObject's.
   Result<Location> Locate(std::optional<uint32_t> id, const std::string& path);
 
  private:
   Result<std::shared_ptr<const ObjectReader>> OpenFirst(
-      const std::vector<Location>& places, uint64_t tail_bytes) const;
+      const std::vector<Location>& places) const;
 
   const BasePaths& bases_;
   const ReadContext read_;
