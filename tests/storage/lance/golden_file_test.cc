@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <set>
 
 #include "tests/support/lance_files.h"
@@ -68,6 +69,53 @@ TEST(GoldenFiles, ReadAsPylanceReadsThem) {
                               "/tests/support/lance_oracle.py golden " +
                               *folder + " " + output.path();
   EXPECT_EQ(std::system(command.c_str()), 0);
+}
+
+// Rows in any order, with repeats, and ranges give what reading all gives.
+TEST(GoldenFiles, TakeAndPartialReadsAgreeWithWholeReads) {
+  const auto folder = GoldenFolder();
+  if (!folder) GTEST_SKIP() << "no golden datasets beside the repository";
+
+  std::minstd_rand random(7);
+  for (const std::string& name : GoldenNames(*folder)) {
+    if (name.starts_with("refuse_")) continue;
+    ASSERT_OK_AND_ASSIGN(const TestDataset dataset,
+                         OpenTestDataset(*folder + "/" + name + ".lance"));
+    for (const TestFragment& fragment : dataset.fragments) {
+      const TestFile& file = fragment.files[0];
+      const uint64_t count = file.reader->row_count();
+      std::vector<uint64_t> rows;
+      for (int i = 0; i < 40; ++i) rows.push_back(random() % count);
+      for (uint64_t i = 0; i < 5 && i < count; ++i) rows.push_back(i);
+      rows.push_back(count - 1);
+      const uint64_t begin = random() % count;
+      const uint64_t end = begin + random() % (count - begin) + 1;
+      for (const LanceField& field : dataset.schema.fields) {
+        SCOPED_TRACE(name + " " + field.field.name);
+        ASSERT_OK_AND_ASSIGN(const Array all,
+                             file.reader->Read(field, file.columns, 0, count,
+                                               BlobDetail::kFull));
+        ASSERT_OK_AND_ASSIGN(
+            const Array taken,
+            file.reader->Take(field, file.columns, rows, BlobDetail::kFull));
+        ASSERT_OK_AND_ASSIGN(const Array part,
+                             file.reader->Read(field, file.columns, begin, end,
+                                               BlobDetail::kFull));
+
+        EXPECT_TRUE(Validate(taken, "taken").ok());
+        ASSERT_EQ(taken.length, rows.size());
+        for (size_t i = 0; i < rows.size(); ++i) {
+          ASSERT_EQ(RenderValue(taken, i), RenderValue(all, rows[i]))
+              << rows[i];
+        }
+        EXPECT_TRUE(Validate(part, "part").ok());
+        ASSERT_EQ(part.length, end - begin);
+        for (uint64_t i = 0; i < part.length; ++i) {
+          ASSERT_EQ(RenderValue(part, i), RenderValue(all, begin + i));
+        }
+      }
+    }
+  }
 }
 
 }  // namespace
