@@ -15,8 +15,9 @@ extern "C" {
 namespace rowfs::plugin {
 namespace {
 
-// Codecs that more programs find under their QuickTime name.
-constexpr AVCodecID kQuicktime[] = {AV_CODEC_ID_MJPEG};
+// Codecs that more programs find under their QuickTime name (MP4 has one name
+// for MP2 and MP3).
+constexpr AVCodecID kQuicktime[] = {AV_CODEC_ID_MJPEG, AV_CODEC_ID_MP2};
 // What of a TrackEntry the index keeps (RFC 9559): type, DefaultDuration,
 // MaxBlockAdditionID, BlockAdditionMapping, CodecID, CodecPrivate, CodecDelay,
 // SeekPreRoll, Video, Audio.
