@@ -31,18 +31,23 @@ void Companion::NoteSkips(const AVPacket& packet) {
   size_t size = 0;
   const uint8_t* skip =
       av_packet_get_side_data(&packet, AV_PKT_DATA_SKIP_SAMPLES, &size);
-  if (skip != nullptr && size >= 8 && stream_.sample_rate > 0) {
+  const bool first = stream_.packets.size() == 1;
+  if (stream_.sample_rate > 0 && stream_.kind == StreamKind::kAudio) {
     const AVRational samples{1, static_cast<int>(stream_.sample_rate)};
     const AVRational ticks{stream_.time_base.num, stream_.time_base.den};
-    const uint32_t head = Little32(skip);
-    const uint32_t tail = Little32(skip + 4);
+    const bool told = skip != nullptr && size >= 8;
+    // Matroska tells what to drop at the start as a property of the stream.
+    const uint32_t head = told    ? Little32(skip)
+                          : first ? stream_.initial_padding
+                                  : 0;
+    const uint32_t tail = told ? Little32(skip + 4) : 0;
     begin += av_rescale_q_rnd(head, samples, ticks, AV_ROUND_UP);
     end -= av_rescale_q_rnd(tail, samples, ticks, AV_ROUND_DOWN);
-    if (head > 0 && stream_.packets.size() == 1) {
-      stream_.initial_padding = head;
-    }
-    stream_.trailing_padding = tail;
+    if (head > 0 && first) stream_.initial_padding = head;
+    if (told) stream_.trailing_padding = tail;
   }
+  // The first packet of Vorbis only prepares the second.
+  if (first && stream_.codec == "vorbis") begin = end;
   if ((packet.flags & AV_PKT_FLAG_DISCARD) != 0) return;
   first_tick_ = std::min(first_tick_, begin);
   end_tick_ = std::max(end_tick_, end);

@@ -136,6 +136,7 @@ ExactTime SourceTime(const MediaIndex& index, const ExactTime& time) {
 
 TrackCut MainTrack(const MediaIndex& index) {
   TrackCut track;
+  track.from_first = true;
   track.stream = &index.video();
   track.is_main = true;
   return track;

@@ -24,6 +24,9 @@ struct TrackCut {
   // The part that is shown, on the source's time line; from < to.
   ExactTime from;
   ExactTime to;
+  // Decoding must start at the first packet: no other up to `from` may pass for
+  // a place to start at, or players would (a recovery point is one).
+  bool from_first = false;
 };
 
 struct FileCut {

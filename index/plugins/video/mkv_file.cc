@@ -5,7 +5,7 @@
 // Matroska has no edit lists: a cut starts at the first packet, and what would
 // have to be hidden is left out by whoever makes the cut.
 #include <algorithm>
-#include <limits>
+#include <cstdlib>
 #include <utility>
 
 #include "index/plugins/video/container_cut.h"
@@ -231,6 +231,21 @@ class MatroskaWriter {
     return out;
   }
 
+  // Nanoseconds of `last`, the last packet of `track`, that are not heard.
+  static int64_t DiscardedAtEnd(const Packet& last, const TrackCut& track) {
+    const Stream& stream = *track.stream;
+    const auto surplus =
+        ExactTime::FromTicks(last.pts + last.duration, stream.time_base)
+            .Minus(track.to);
+    if (!surplus.has_value()) return 0;
+    const int64_t nanos = Nanos(*surplus);
+    if (stream.sample_rate == 0) return nanos;
+    // In samples, where that is known: finer than a clock of milliseconds.
+    const int64_t exact =
+        int64_t{stream.trailing_padding} * kNano / int64_t{stream.sample_rate};
+    return std::abs(exact - nanos) <= kMilli ? exact : nanos;
+  }
+
   // What a BlockGroup says besides its block. Order is free in EBML; in front
   // it spares a piece behind.
   Bytes GroupTail(const BlockEntry& block, bool key) const {
@@ -243,11 +258,7 @@ class MatroskaWriter {
                 static_cast<uint64_t>(std::max<int64_t>(end - start, 1)));
     if (!key) PutEbmlSint(&out, kReferenceBlock, -1);
     if (block.last && track.stream->kind == StreamKind::kAudio) {
-      const auto surplus =
-          ExactTime::FromTicks(block.packet->pts + block.packet->duration,
-                               track.stream->time_base)
-              .Minus(track.to);
-      const int64_t padding = surplus.has_value() ? Nanos(*surplus) : 0;
+      const int64_t padding = DiscardedAtEnd(*block.packet, track);
       if (padding > 0) PutEbmlSint(&out, kDiscardPadding, padding);
     }
     return out;

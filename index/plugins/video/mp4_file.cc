@@ -59,18 +59,22 @@ bool CountsSamples(const Stream& stream) {
          stream.sample_rate <= kTimescaleMax;
 }
 
+// Bytes of one moment of PCM sound; 0 for every other codec.
+uint32_t UnitBytes(const Stream& stream) {
+  if (!CountsSamples(stream) || !stream.codec.starts_with("pcm_")) return 0;
+  if (stream.block_align > 0) return stream.block_align;
+  return uint32_t{stream.channels} * stream.bits_per_sample / 8;
+}
+
 // PCM whose every packet is whole moments of sound.
 bool InUnits(const TrackCut& track) {
-  const Stream& stream = *track.stream;
-  if (!CountsSamples(stream) || !stream.codec.starts_with("pcm_") ||
-      stream.block_align == 0) {
-    return false;
-  }
-  return std::all_of(track.packets.begin(), track.packets.end(),
-                     [&](uint32_t i) {
-                       const uint32_t size = stream.packets[i].size;
-                       return size > 0 && size % stream.block_align == 0;
-                     });
+  const uint32_t unit = UnitBytes(*track.stream);
+  return unit > 0 && std::all_of(track.packets.begin(), track.packets.end(),
+                                 [&](uint32_t i) {
+                                   const uint32_t size =
+                                       track.stream->packets[i].size;
+                                   return size > 0 && size % unit == 0;
+                                 });
 }
 
 Result<Scale> ChooseScale(const TrackCut& track) {
@@ -175,6 +179,10 @@ std::vector<Mp4Sample> Samples(const MediaIndex& index, const TrackCut& track,
     sample.pts =
         sample.dts + static_cast<int64_t>(scale.Ticks(packet.pts - packet.dts));
     sample.sync = packet.key() || stream.kind != StreamKind::kVideo;
+    if (track.from_first && !samples.empty() &&
+        ExactTime::FromTicks(packet.pts, stream.time_base) <= track.from) {
+      sample.sync = false;
+    }
     sample.open = track.is_main && packet.key() &&
                   index.gops[index.GopOfPacket(i)].decode_back_lead > 0;
     sample.entry =
@@ -190,7 +198,7 @@ std::vector<Mp4Sample> Samples(const MediaIndex& index, const TrackCut& track,
 std::vector<Mp4Sample> UnitSamples(const TrackCut& track, const Scale& scale,
                                    const Payload& payload) {
   const Stream& stream = *track.stream;
-  const uint32_t unit = stream.block_align;
+  const uint32_t unit = UnitBytes(stream);
   const TimeBase rate{1, static_cast<int32_t>(scale.timescale)};
   const int64_t from = track.from.CeilTicks(rate);
   const int64_t to = std::max(track.to.CeilTicks(rate), from + 1);
@@ -247,7 +255,7 @@ Result<Mp4Track> MakeTrack(const MediaIndex& index, const TrackCut& track,
     PLUGIN_ASSIGN_OR_RETURN(scale, ChooseScale(track));
   }
   out.timescale = static_cast<uint32_t>(scale.timescale);
-  if (in_units) out.unit_bytes = stream.block_align;
+  if (in_units) out.unit_bytes = UnitBytes(stream);
   out.language = stream.language;
   for (const CodecEntries& entry : stream.entries) {
     out.entries.push_back(entry.mp4.empty() ? stream.entries[0].mp4
@@ -304,6 +312,14 @@ void SetEdits(const ExactTime& origin, const TrackCut& track,
     const ExactTime zero = ExactTime::FromTicks(
         stream.packets[track.packets.front()].dts, stream.time_base);
     media_time = std::max<int64_t>(since(track.from, zero).CeilTicks(own), 0);
+    // The number of samples to drop, where it is known, is finer than a clock
+    // of milliseconds.
+    const auto source_tick = static_cast<int64_t>(
+        ScaleTo(stream.time_base, out->timescale).Ticks(1));
+    if (CountsSamples(stream) && stream.initial_padding > 0 &&
+        std::abs(media_time - int64_t{stream.initial_padding}) <= source_tick) {
+      media_time = stream.initial_padding;
+    }
     const int64_t media_duration =
         out->samples.back().dts - out->samples.front().dts + out->last_duration;
     const bool all =

@@ -235,7 +235,7 @@ Result<ViewItem> Views::ResolveClip(std::string_view name) const {
   const auto [window, extension] = SplitExtension(name);
   const size_t dash = window.find('-');
   if (dash == std::string_view::npos ||
-      extension != ExtensionOf(index_.head.file_type)) {
+      extension != ExtensionOf(ClipType(index_))) {
     return NoSuch(name);
   }
   const auto from = ExactTime::Parse(window.substr(0, dash));
