@@ -15,9 +15,12 @@ Status CheckOffsets(const MediaIndex& index, uint64_t packet_bytes) {
     return {};
   }
   for (const Stream& s : index.streams) {
-    for (const Packet& p : s.packets) {
+    for (size_t i = 0; i < s.packets.size(); ++i) {
+      const Packet& p = s.packets[i];
+      const bool whole = s.pes.kind == PesKind::kNone;
+      const uint64_t span = whole ? p.size : s.scattered[i].span;
       uint64_t end = 0;
-      if (!AddFits(p.offset, p.size, &end) || end > index.head.blob_size) {
+      if (!AddFits(p.offset, span, &end) || end > index.head.blob_size) {
         return Corrupt("a packet of entries lies past the end of the blob");
       }
     }

@@ -55,6 +55,12 @@ void WriteStreamPackets(const Stream& s, Layout layout, ByteWriter* out) {
         return static_cast<int64_t>(p[i].offset - end);
       },
       out);
+  if (s.pes.kind == PesKind::kNone) return;
+  WritePacketColumn(
+      s, [&](size_t i) { return int64_t{s.scattered[i].skip}; }, out);
+  WritePacketColumn(
+      s, [&](size_t i) { return int64_t{s.scattered[i].span} - p[i].size; },
+      out);
 }
 
 // Sums that leave [-kTicksMax, kTicksMax] mark the reader as failed, so that
@@ -104,6 +110,19 @@ void ReadOffsets(size_t count, ByteReader* in, std::vector<Packet>* p) {
   }
 }
 
+void ReadScatter(size_t count, ByteReader* in, Stream* s) {
+  const Column skips = ReadColumn(count, in);
+  const Column extra = ReadColumn(count, in);
+  for (size_t i = 0; i < count && in->ok(); ++i) {
+    const int64_t span = Sum(extra[i], s->packets[i].size, in);
+    if (skips[i] < 0 || skips[i] > INT32_MAX || span < 1 || span > INT32_MAX) {
+      return in->Fail();
+    }
+    s->scattered.push_back(
+        {static_cast<uint32_t>(skips[i]), static_cast<uint32_t>(span)});
+  }
+}
+
 void ReadStreamPackets(size_t count, Layout layout, ByteReader* in, Stream* s) {
   std::vector<Packet>& p = s->packets;
   const Column sizes = ReadColumn(count, in);
@@ -126,7 +145,9 @@ void ReadStreamPackets(size_t count, Layout layout, ByteReader* in, Stream* s) {
     p[i].flags = static_cast<uint8_t>(flags[i]);
     p[i].extradata = static_cast<uint16_t>(extradata[i]);
   }
-  if (layout == Layout::kContainer) ReadOffsets(count, in, &p);
+  if (layout == Layout::kStored) return;
+  ReadOffsets(count, in, &p);
+  if (s->pes.kind != PesKind::kNone) ReadScatter(count, in, s);
 }
 
 template <typename Get>

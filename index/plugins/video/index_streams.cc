@@ -96,6 +96,9 @@ void WriteStream(const Stream& s, ByteWriter* out) {
   out->U8(s.is_default ? 1 : 0);
   out->U8(static_cast<uint8_t>(s.nal));
   out->U8(s.nal_length_size);
+  out->U8(static_cast<uint8_t>(s.pes.kind));
+  out->U16(s.pes.id);
+  out->U8(s.pes.packet_size);
   out->Block(AsBytes(s.codec));
   out->U32(s.fourcc);
   out->Signed(s.profile);
@@ -126,6 +129,15 @@ Stream ReadStream(ByteReader* in, uint32_t* packet_count) {
   s.is_default = in->U8() != 0;
   const uint8_t nal = in->U8();
   s.nal_length_size = in->U8();
+  const uint8_t pes = in->U8();
+  s.pes.id = in->U16();
+  s.pes.packet_size = in->U8();
+  if (pes > static_cast<uint8_t>(PesKind::kProgram) ||
+      s.pes.packet_size < 188) {
+    in->Fail();
+    return s;
+  }
+  s.pes.kind = static_cast<PesKind>(pes);
   if (kind > static_cast<uint8_t>(StreamKind::kPicture) ||
       nal > static_cast<uint8_t>(NalFormat::kAnnexB) || s.nal_length_size < 1 ||
       s.nal_length_size > 4) {

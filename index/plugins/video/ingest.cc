@@ -10,6 +10,7 @@
 #include "index/plugins/video/container.h"
 #include "index/plugins/video/describe.h"
 #include "index/plugins/video/main_track.h"
+#include "index/plugins/video/pes.h"
 #include "index/plugins/video/source.h"
 #include "index/plugins/video/timeline.h"
 
@@ -34,6 +35,7 @@ class Ingestion {
   Status ReadPackets();
   Status AddPacket(AVPacket* packet);
   Result<uint64_t> LocatePacket(const AVPacket& packet);
+  Result<Scatter> LocatePieces(const AVPacket& packet);
   Status WriteGops(bool all);
   Status WriteGop(uint32_t gop);
   Status WriteCompanions(const ExactTime* until);
@@ -54,7 +56,10 @@ class Ingestion {
   std::unique_ptr<MainTrack> main_;
   std::vector<std::unique_ptr<Companion>> companions_;  // null: the main one
   std::vector<uint64_t> last_end_;  // per stream, where its last packet ended
-  uint32_t next_gop_ = 0;           // to be written
+  PesStream pes_;                   // of the main stream
+  int64_t last_pos_ = -1;           // of its last packet, when in pieces
+  uint32_t last_skip_ = 0;
+  uint32_t next_gop_ = 0;  // to be written
   uint64_t payload_size_ = 0;
   std::vector<StoredPiece> pieces_;
   MediaIndex index_;
@@ -75,6 +80,7 @@ Status Ingestion::OpenStreams() {
   index_.source_size = source_->size();
   index_.source_format = format.iformat->name;
   index_.tags = DescribeTags(format.metadata);
+  pes_ = source_->PesOf(*format.streams[main]);
   for (unsigned i = 0; i < format.nb_streams; ++i) {
     companions_.push_back(nullptr);
     last_end_.push_back(0);
@@ -83,6 +89,7 @@ Status Ingestion::OpenStreams() {
       PLUGIN_ASSIGN_OR_RETURN(
           main_, MainTrack::Open(stream, stored_,
                                  static_cast<Verify>(request_.verify)));
+      if (!stored_) main_->SetPes(pes_);
     } else {
       PLUGIN_ASSIGN_OR_RETURN(companions_[i], Companion::Open(stream, stored_));
     }
@@ -93,7 +100,7 @@ Status Ingestion::OpenStreams() {
 // Where the packet lies in the source; Companion::kUnknown when it is not in
 // one piece there or nobody needs to know.
 Result<uint64_t> Ingestion::LocatePacket(const AVPacket& packet) {
-  if (!locate_) return Companion::kUnknown;
+  if (!locate_ || pes_.kind != PesKind::kNone) return Companion::kUnknown;
   const ByteSpan data(packet.data, static_cast<size_t>(packet.size));
   const size_t stream = static_cast<size_t>(packet.stream_index);
   PLUGIN_ASSIGN_OR_RETURN(std::optional<uint64_t> at,
@@ -107,6 +114,30 @@ Result<uint64_t> Ingestion::LocatePacket(const AVPacket& packet) {
   return at.value_or(Companion::kUnknown);
 }
 
+// The pieces of a packet of the main stream, which may start in the middle of
+// the multiplex packet that the demuxer names, behind the packet before.
+Result<Scatter> Ingestion::LocatePieces(const AVPacket& packet) {
+  const ByteSpan data(packet.data, static_cast<size_t>(packet.size));
+  const uint64_t pos = static_cast<uint64_t>(packet.pos);
+  if (last_pos_ < 0 && packet.pos >= 0 && pos < source_->size()) {
+    Bytes head(
+        static_cast<size_t>(std::min<uint64_t>(4096, source_->size() - pos)));
+    PLUGIN_RETURN_IF_ERROR(source_->ReadAt(pos, head));
+    pes_.packet_size = std::max<uint8_t>(188, TransportPacketSize(head));
+    main_->SetPes(pes_);
+  }
+  const uint32_t skip = packet.pos == last_pos_ ? last_skip_ : 0;
+  PLUGIN_ASSIGN_OR_RETURN(const std::optional<Scatter> at,
+                          source_->LocatePieces(pes_, packet.pos, skip, data));
+  if (!at) {
+    return Unsupported("a packet of the " + index_.source_format +
+                       " stream cannot be found again in the file; ingest it");
+  }
+  last_pos_ = packet.pos;
+  last_skip_ = at->skip + static_cast<uint32_t>(data.size());
+  return *at;
+}
+
 Status Ingestion::AddPacket(AVPacket* packet) {
   const size_t stream = static_cast<size_t>(packet->stream_index);
   // Streams that a transport stream adds on the way are not in the index.
@@ -114,7 +145,12 @@ Status Ingestion::AddPacket(AVPacket* packet) {
   timeline_->Shift(packet);
   PLUGIN_ASSIGN_OR_RETURN(const uint64_t at, LocatePacket(*packet));
   if (stream != index_.main) return companions_[stream]->Add(*packet, at);
-  if (!stored_ && at == Companion::kUnknown) {
+  uint64_t offset = at;
+  Scatter scatter;
+  if (!stored_ && pes_.kind != PesKind::kNone) {
+    PLUGIN_ASSIGN_OR_RETURN(scatter, LocatePieces(*packet));
+    offset = static_cast<uint64_t>(packet->pos);
+  } else if (!stored_ && at == Companion::kUnknown) {
     return Unsupported("packets of " + index_.source_format +
                        " do not lie in one piece in the file; ingest it");
   }
@@ -127,7 +163,7 @@ Status Ingestion::AddPacket(AVPacket* packet) {
         "pictures with additional blocks (alpha) would lose "
         "them");
   }
-  PLUGIN_RETURN_IF_ERROR(main_->Add(*packet, at));
+  PLUGIN_RETURN_IF_ERROR(main_->Add(*packet, offset, scatter));
   return WriteGops(false);
 }
 
@@ -304,7 +340,10 @@ Status Ingestion::FinishIndex() {
 
 Status Ingestion::WriteIndex() {
   IndexHead& head = index_.head;
-  head.file_type = ChooseFileType(index_);
+  // Only packets in one piece can be put into another container.
+  if (index_.video().pes.kind == PesKind::kNone) {
+    head.file_type = ChooseFileType(index_);
+  }
   if (stored_ && head.file_type == FileType::kNone) {
     return Unsupported("no container can carry " + index_.video().codec +
                        " as it is stored");

@@ -50,6 +50,9 @@ std::vector<uint32_t> MainTrack::Renumber(MediaIndex* index) {
       if (seen.trimmed) p.flags |= kPacketSkipped;
       renumbered[ordinal] = static_cast<uint32_t>(stream_.packets.size());
       stream_.packets.push_back(p);
+      if (stream_.pes.kind != PesKind::kNone) {
+        stream_.scattered.push_back(seen.scatter);
+      }
     }
     gop.packet_count =
         static_cast<uint32_t>(stream_.packets.size()) - gop.first_packet;

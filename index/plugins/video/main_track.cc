@@ -33,7 +33,8 @@ Result<std::unique_ptr<MainTrack>> MainTrack::Open(const AVStream& source,
   return track;
 }
 
-Status MainTrack::Add(const AVPacket& packet, uint64_t source_offset) {
+Status MainTrack::Add(const AVPacket& packet, uint64_t source_offset,
+                      const Scatter& scatter) {
   if (packet.size <= 0) return {};
   const PictureFacts facts = InspectPicture(
       stream_.codec, ByteSpan(packet.data, static_cast<size_t>(packet.size)),
@@ -41,6 +42,7 @@ Status MainTrack::Add(const AVPacket& packet, uint64_t source_offset) {
       (packet.flags & AV_PKT_FLAG_KEY) != 0);
   PLUGIN_RETURN_IF_ERROR(AddPacket(packet, facts, source_offset));
   const uint32_t ordinal = static_cast<uint32_t>(packets_.size() - 1);
+  seen_[ordinal].scatter = scatter;
   PLUGIN_RETURN_IF_ERROR(Decode(ordinal, &packet));
   return facts.key ? Settle(false) : Status();
 }

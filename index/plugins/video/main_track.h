@@ -36,9 +36,13 @@ class MainTrack {
                                                  bool convert, Verify verify);
 
   // Take the next packet of the stream, which lies at `source_offset` of the
-  // file when that is known (only told back). Empty packets are ignored.
-  // ROWFS_E_CORRUPT, ROWFS_E_LIMIT (a GOP too large to hold).
-  Status Add(const AVPacket& packet, uint64_t source_offset);
+  // file when that is known (only told back), in pieces if `scatter` says so.
+  // Empty packets are ignored. ROWFS_E_CORRUPT, ROWFS_E_LIMIT (a GOP too large
+  // to hold).
+  Status Add(const AVPacket& packet, uint64_t source_offset,
+             const Scatter& scatter);
+  // The packets lie in pieces; `scatter` of each is kept.
+  void SetPes(const PesStream& pes) { stream_.pes = pes; }
   // There are no more packets.
   Status Finish();
 
@@ -81,6 +85,7 @@ class MainTrack {
   // What the sequential decoder gave for a packet.
   struct Seen {
     uint64_t hash = 0;
+    Scatter scatter;
     uint16_t shape = 0;
     uint8_t temporal_id = 0;
     bool shown = false;

@@ -7,12 +7,21 @@ namespace rowfs::plugin {
 void MediaIndex::Derive() {
   bytes_before.assign(1, 0);
   ordered = true;
-  uint64_t end = 0;
-  for (const Packet& p : video().packets) {
-    bytes_before.push_back(bytes_before.back() + p.size);
-    ordered = ordered && p.offset >= end;
-    end = p.offset + p.size;
+  BlobRange last;
+  for (uint32_t i = 0; i < video().packets.size(); ++i) {
+    bytes_before.push_back(bytes_before.back() + video().packets[i].size);
+    const BlobRange range = RangeOf(i);
+    ordered = ordered && range.begin >= last.begin && range.end >= last.end;
+    last = range;
   }
+}
+
+BlobRange MediaIndex::RangeOf(uint32_t ordinal) const {
+  const Packet& p = video().packets[ordinal];
+  const uint32_t span = video().pes.kind == PesKind::kNone
+                            ? p.size
+                            : video().scattered[ordinal].span;
+  return {p.offset, p.offset + span};
 }
 
 uint32_t MediaIndex::GopOfPacket(uint32_t ordinal) const {

@@ -59,6 +59,23 @@ enum class NalFormat : uint8_t {
   kAnnexB = 2  // start codes; only in Layout::kContainer
 };
 
+// In kept transport and program streams packets do not lie in one piece.
+enum class PesKind : uint8_t { kNone = 0, kTransport = 1, kProgram = 2 };
+
+struct PesStream {
+  PesKind kind = PesKind::kNone;
+  uint16_t id = 0;            // PID or stream id
+  uint8_t packet_size = 188;  // of the transport stream
+};
+
+// Where a packet lies when it is in pieces: its payload starts `skip` bytes of
+// payload behind Packet::offset and all of it is within `span` bytes of the
+// file.
+struct Scatter {
+  uint32_t skip = 0;
+  uint32_t span = 0;
+};
+
 // The container of synthesized files (whole, GOPs, clips). kNone: these streams
 // fit into none, and there are no such views.
 enum class FileType : uint8_t { kNone = 0, kMp4 = 1, kMatroska = 2, kWebm = 3 };
@@ -165,6 +182,8 @@ struct Stream {
   uint32_t seek_preroll = 0;      // samples
 
   std::vector<Packet> packets;  // decode order
+  PesStream pes;
+  std::vector<Scatter> scattered;  // one a packet, if pes.kind is not kNone
   // Layout::kStored, not the main stream: packets [gop_first[g],
   // gop_first[g+1]) lie before GOP g. Size gops + 1; empty otherwise.
   std::vector<uint32_t> gop_first;
@@ -245,7 +264,7 @@ struct MediaIndex {
   // Derived from the above by Derive, which parsing calls:
   // bytes of the main stream's packets before packet i; size packets + 1.
   std::vector<uint64_t> bytes_before;
-  bool ordered = false;  // offsets of the main stream increase
+  bool ordered = false;  // packets of the main stream lie in decode order
 
   void Derive();
 
@@ -255,6 +274,8 @@ struct MediaIndex {
   }
   // The GOP of packet `ordinal` of the main stream. O(log gops).
   uint32_t GopOfPacket(uint32_t ordinal) const;
+  // The bytes of the blob that hold packet `ordinal` of the main stream.
+  BlobRange RangeOf(uint32_t ordinal) const;
   const FrameShape& ShapeOf(uint32_t frame) const;
   // -1 when the stream of that kind does not exist.
   int FirstStream(StreamKind kind) const;

@@ -27,15 +27,13 @@ uint32_t PlanStart(std::span<const Gop> gops, std::span<const Packet> packets,
 
 std::vector<BlobRange> PlanRanges(const MediaIndex& index, uint32_t start,
                                   uint32_t ordinal) {
-  const std::vector<Packet>& packets = index.video().packets;
-  const Packet& last = packets[ordinal];
-  const BlobRange all{packets[start].offset, last.offset + last.size};
+  const BlobRange all{index.RangeOf(start).begin, index.RangeOf(ordinal).end};
   const uint64_t wanted =
       index.bytes_before[ordinal + 1] - index.bytes_before[start];
   if (index.ordered && all.size() <= 3 * wanted + kForeignBytes) return {all};
   std::vector<BlobRange> ranges;
   for (uint32_t i = start; i <= ordinal; ++i) {
-    ranges.push_back({packets[i].offset, packets[i].offset + packets[i].size});
+    ranges.push_back(index.RangeOf(i));
   }
   std::sort(
       ranges.begin(), ranges.end(),

@@ -6,6 +6,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,12 +15,14 @@
 #include "index/plugins/video/container.h"
 #include "index/plugins/video/ingest.h"
 #include "index/plugins/video/libav.h"
+#include "index/plugins/video/pes.h"
 #include "index/plugins/video/planner.h"
 #include "index/plugins/video/probe.h"
 #include "index/plugins/video/render.h"
 #include "index/plugins/video/session.h"
 #include "index/plugins/video/views.h"
 
+using rowfs::plugin::BlobRange;
 using rowfs::plugin::ByteReader;
 using rowfs::plugin::Bytes;
 using rowfs::plugin::ByteSpan;
@@ -316,16 +319,27 @@ Result<Recipe> ParseRecipe(const MediaIndex& index, ByteSpan bytes) {
   return recipe;
 }
 
-// The bytes of packet `p` among the planned ranges, which were read.
-Result<ByteSpan> FindPacket(const Packet& p,
-                            const std::vector<rowfs::plugin::BlobRange>& plan,
-                            const rowfs_bytes* ranges, size_t range_count) {
-  for (size_t i = 0; i < plan.size() && i < range_count; ++i) {
-    const rowfs::plugin::BlobRange& r = plan[i];
-    if (p.offset < r.begin || p.offset + p.size > r.end) continue;
+// The bytes of packet `ordinal` among the planned ranges, which were read;
+// `gathered` holds them when they lie in pieces.
+Result<ByteSpan> FindPacket(const MediaIndex& index, uint32_t ordinal,
+                            const std::vector<BlobRange>& plan,
+                            std::span<const rowfs_bytes> ranges,
+                            Bytes* gathered) {
+  const BlobRange packet = index.RangeOf(ordinal);
+  for (size_t i = 0; i < plan.size() && i < ranges.size(); ++i) {
+    const BlobRange& r = plan[i];
+    if (packet.begin < r.begin || packet.end > r.end) continue;
     if (ranges[i].size != r.size()) break;
-    return ToSpan(ranges[i]).subspan(static_cast<size_t>(p.offset - r.begin),
-                                     p.size);
+    const ByteSpan bytes =
+        ToSpan(ranges[i]).subspan(static_cast<size_t>(packet.begin - r.begin),
+                                  static_cast<size_t>(packet.size()));
+    const rowfs::plugin::Stream& video = index.video();
+    if (video.pes.kind == rowfs::plugin::PesKind::kNone) return bytes;
+    *gathered = rowfs::plugin::GatherPacket(video.pes, bytes,
+                                            video.scattered[ordinal].skip,
+                                            video.packets[ordinal].size);
+    if (gathered->empty()) return Corrupt("the multiplex has changed");
+    return ByteSpan(*gathered);
   }
   return Invalid("the bytes given are not those of the plan");
 }
@@ -348,8 +362,8 @@ class DecodeCall {
     PLUGIN_RETURN_IF_ERROR(index_->session->Run(
         recipe_.start, targets,
         [&](uint32_t ordinal) {
-          return FindPacket(index.video().packets[ordinal], plan, ranges,
-                            range_count);
+          return FindPacket(index, ordinal, plan, {ranges, range_count},
+                            &gathered_);
         },
         [this](uint32_t ordinal, const AVFrame& frame) {
           return Give(ordinal, frame);
@@ -391,6 +405,7 @@ class DecodeCall {
   rowfs_index* index_;
   const rowfs_output_sink& out_;
   Recipe recipe_;
+  Bytes gathered_;
 };
 
 int32_t Decode(rowfs_index* index, rowfs_bytes recipe,

@@ -4,12 +4,16 @@
 #include <cstring>
 #include <new>
 
+#include "index/plugins/video/pes.h"
+
 namespace rowfs::plugin {
 namespace {
 
 constexpr size_t kIoBuffer = 256 << 10;
 // Bytes of framing between the position a demuxer tells and the packet.
 constexpr size_t kFramingMax = 512;
+// How far the pieces of one packet may lie apart.
+constexpr size_t kScatterMax = 64 << 20;
 // Demuxers that read one local stream and nothing else. Playlists, image
 // sequences, devices and text formats are not among them.
 constexpr char kFormats[] =
@@ -144,6 +148,39 @@ Result<std::optional<uint64_t>> SourceFile::Locate(int64_t hint,
   if (at == nullptr) return std::optional<uint64_t>();
   const auto skipped = static_cast<const uint8_t*>(at) - window.data();
   return std::optional<uint64_t>(begin + static_cast<uint64_t>(skipped));
+}
+
+PesStream SourceFile::PesOf(const AVStream& stream) {
+  const std::string format = format_->iformat->name;
+  PesStream pes;
+  pes.id = static_cast<uint16_t>(stream.id);
+  if (format == "mpegts") pes.kind = PesKind::kTransport;
+  if (format == "mpeg") pes.kind = PesKind::kProgram;
+  return pes;
+}
+
+Result<std::optional<Scatter>> SourceFile::LocatePieces(const PesStream& pes,
+                                                        int64_t hint,
+                                                        uint32_t skip,
+                                                        ByteSpan data) {
+  if (hint < 0 || static_cast<uint64_t>(hint) >= size()) {
+    return std::optional<Scatter>();
+  }
+  const uint64_t begin = static_cast<uint64_t>(hint);
+  const uint64_t left = size() - begin;
+  uint64_t window = uint64_t{skip} + data.size() + (64 << 10);
+  for (;; window *= 4) {
+    Bytes bytes(static_cast<size_t>(std::min(window, left)));
+    PLUGIN_RETURN_IF_ERROR(ReadAt(begin, bytes));
+    // A parser may find the start of a picture a little later than the packet
+    // it names.
+    const uint64_t most = uint64_t{skip} + data.size() + kFramingMax;
+    const std::optional<Scatter> found =
+        FindPieces(pes, bytes, skip, data, static_cast<size_t>(most));
+    if (found || bytes.size() == left || bytes.size() > kScatterMax) {
+      return found;
+    }
+  }
 }
 
 }  // namespace rowfs::plugin

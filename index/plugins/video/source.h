@@ -15,6 +15,7 @@
 #include "index/plugins/common/bytes.h"
 #include "index/plugins/common/status.h"
 #include "index/plugins/video/libav.h"
+#include "index/plugins/video/media_index.h"
 
 namespace rowfs::plugin {
 
@@ -39,6 +40,15 @@ class SourceFile {
 
   // Read out.size() bytes at `offset`; ROWFS_E_CORRUPT past the end.
   Status ReadAt(uint64_t offset, std::span<uint8_t> out);
+
+  // How the packets of `stream` lie in the file: kNone for one piece.
+  PesStream PesOf(const AVStream& stream);
+  // The pieces of `data` in the stream `pes`, from the multiplex packet at
+  // `hint` on and at least `skip` bytes of payload later. nullopt when they are
+  // not there.
+  Result<std::optional<Scatter>> LocatePieces(const PesStream& pes,
+                                              int64_t hint, uint32_t skip,
+                                              ByteSpan data);
 
   // Where the bytes `data` lie in one piece, at or a little behind `hint`.
   Result<std::optional<uint64_t>> Locate(int64_t hint, ByteSpan data);
