@@ -84,6 +84,29 @@ inline std::string RenderBlob(const BlobCell& cell) {
 
 }  // namespace lance_files
 
+// The columns that a writer gives the fields of a file when it writes them all:
+// leaves in order, in 2.0 structs and lists too.
+inline void AddNaturalColumns(const LanceField& field, bool all,
+                              std::map<int32_t, uint32_t>* columns) {
+  const bool leaf =
+      field.kind != LanceFieldKind::kPlain || field.children.empty();
+  if (leaf || all) {
+    columns->emplace(field.id, static_cast<uint32_t>(columns->size()));
+  }
+  if (leaf) return;
+  for (const LanceField& child : field.children) {
+    AddNaturalColumns(child, all, columns);
+  }
+}
+inline std::map<int32_t, uint32_t> NaturalColumns(const LanceSchema& schema,
+                                                  LanceFileVersion version) {
+  std::map<int32_t, uint32_t> columns;
+  for (const LanceField& field : schema.fields) {
+    AddNaturalColumns(field, version == LanceFileVersion{2, 0}, &columns);
+  }
+  return columns;
+}
+
 // The folder of golden datasets ($ROWFS_SHARED/data/lance-golden, or beside the
 // repository); absent when it is not there.
 inline std::optional<std::string> GoldenFolder() {
