@@ -144,6 +144,8 @@ CageReport EnterNamespaces(const CageOptions& options,
   if (options.memory_bytes_max != 0) {
     Limit(RLIMIT_AS, options.memory_bytes_max);
   }
+  // When memory runs short the system shall take a decoder, not the mount.
+  WriteTo("/proc/self/oom_score_adj", "500");
   CageReport report;
   const uid_t uid = geteuid();
   const gid_t gid = getegid();

@@ -60,15 +60,6 @@ Result<ViewEntry> EntryOf(const rowfs_entry* entry) {
   return out;
 }
 
-uint64_t TextBytes(const ViewEntry& entry) {
-  uint64_t bytes = sizeof(entry) + entry.name.size() + entry.media_type.size() +
-                   entry.canonical_path.size();
-  for (const auto& [key, value] : entry.attributes) {
-    bytes += sizeof(key) + sizeof(value) + key.size() + value.size();
-  }
-  return bytes;
-}
-
 }  // namespace
 
 OutputCollector::OutputCollector(size_t count)
@@ -124,8 +115,8 @@ Status EntryCollector::Add(const rowfs_entry* entry) {
     return Wrong("plugin gave more entries than were asked for");
   }
   ROWFS_ASSIGN_OR_RETURN(ViewEntry copy, EntryOf(entry));
-  text_bytes_ += TextBytes(copy);
-  if (text_bytes_ > kIndexBytesMax) {
+  bytes_ += EntryBytes(copy);
+  if (bytes_ > kIndexBytesMax) {
     return Status(Code::kResourceExhausted, "listing is too large");
   }
   entries_.push_back(std::move(copy));
@@ -146,7 +137,10 @@ int32_t PlanCollector::Segments(void* ctx, size_t item,
                                 size_t segment_count) {
   auto& self = *static_cast<PlanCollector*>(ctx);
   return WithoutExceptions(&self.error_, [&] {
-    if (segment_count > kSegmentsMax) return Wrong("plan is too large");
+    if (segment_count > kSegmentsMax - self.segment_count_) {
+      return Wrong("plan is too large");
+    }
+    self.segment_count_ += segment_count;
     if (segment_count != 0 && segments == nullptr) {
       return Wrong("plugin gave segments at NULL");
     }
@@ -188,7 +182,8 @@ int32_t PlanCollector::Decode(void* ctx, const size_t* items, size_t item_count,
     if (item_count == 0 || items == nullptr) {
       return Wrong("plugin planned a decode without items");
     }
-    if (item_count > self.answered_.size() || range_count > kRangesMax ||
+    if (item_count > self.answered_.size() ||
+        range_count > kRangesMax - self.range_count_ ||
         recipe.size > kRecipeBytesMax) {
       return Wrong("plan is too large");
     }
@@ -196,6 +191,7 @@ int32_t PlanCollector::Decode(void* ctx, const size_t* items, size_t item_count,
         (recipe.size != 0 && recipe.data == nullptr)) {
       return Wrong("plugin gave a plan at NULL");
     }
+    self.range_count_ += range_count;
     DecodeGroup& group = self.plan_.groups.emplace_back();
     for (size_t i = 0; i < item_count; ++i) {
       ROWFS_RETURN_IF_ERROR(self.Answer(items[i]));

@@ -66,7 +66,7 @@ class EntryCollector {
   Status Add(const rowfs_entry* entry);
 
   const uint64_t limit_;
-  uint64_t text_bytes_ = 0;
+  uint64_t bytes_ = 0;
   std::vector<ViewEntry> entries_;
   Status error_;
 };
@@ -93,6 +93,8 @@ class PlanCollector {
   Status Answer(size_t item);
 
   std::vector<bool> answered_;
+  uint64_t segment_count_ = 0;
+  uint64_t range_count_ = 0;
   uint64_t literal_bytes_ = 0;
   ViewPlan plan_;
   Status error_;

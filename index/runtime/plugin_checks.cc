@@ -126,6 +126,15 @@ Status CheckEntry(const ViewEntry& entry) {
   return Status();
 }
 
+uint64_t EntryBytes(const ViewEntry& entry) {
+  uint64_t bytes = sizeof(entry) + entry.name.size() + entry.media_type.size() +
+                   entry.canonical_path.size();
+  for (const auto& [key, value] : entry.attributes) {
+    bytes += sizeof(key) + sizeof(value) + key.size() + value.size();
+  }
+  return bytes;
+}
+
 Status CheckPlan(const ViewPlan& plan, size_t path_count, uint64_t blob_size) {
   if (plan.segments.size() != path_count) {
     return Wrong("plan has another number of items than was asked for");

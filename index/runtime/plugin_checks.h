@@ -21,10 +21,14 @@ inline constexpr size_t kPluginVersionBytesMax = 256;
 inline constexpr size_t kEntryNameBytesMax = 255;
 inline constexpr size_t kEntryTextBytesMax = 4096;
 inline constexpr size_t kEntryAttributesMax = 64;
-inline constexpr uint64_t kSegmentsMax = uint64_t{1} << 24;
+// Of one plan, in all.
+inline constexpr uint64_t kSegmentsMax = uint64_t{1} << 20;
 inline constexpr uint64_t kRangesMax = uint64_t{1} << 20;
+// Of one window of time, or outputs of one decode.
+inline constexpr uint64_t kItemsMax = uint64_t{1} << 22;
 inline constexpr uint64_t kRecipeBytesMax = uint64_t{64} << 20;
-// stream_info or entries of one blob, literals of one plan, a listing.
+// stream_info or entries of one blob, literals of one plan, a listing in
+// memory.
 inline constexpr uint64_t kIndexBytesMax = uint64_t{256} << 20;
 // All outputs of one decode.
 inline constexpr uint64_t kOutputBytesMax = uint64_t{1} << 30;
@@ -43,6 +47,9 @@ Status CheckDescription(std::string_view name, std::string_view version,
 // kInternal, naming what is wrong: a name that is no path part, a size of zero
 // that is not exact, texts or counts above the limits.
 Status CheckEntry(const ViewEntry& entry);
+
+// The memory that an entry takes.
+uint64_t EntryBytes(const ViewEntry& entry);
 
 // kInternal when an item is unanswered or answered twice, kCorruption when a
 // range lies outside the blob, kResourceExhausted above the limits.

@@ -240,7 +240,7 @@ Result<std::vector<ViewEntry>> PluginHost::Select(const PluginIndex& index,
   if (library_->api().select == nullptr) {
     return Status(Code::kUnsupported, name() + ": has no media with time");
   }
-  EntryCollector collector(kSegmentsMax);
+  EntryCollector collector(kItemsMax);
   const rowfs_entry_sink sink = collector.sink();
   ROWFS_RETURN_IF_ERROR(CallWith(
       index, &collector.error(), [&](rowfs_index* open, rowfs_error* error) {

@@ -107,8 +107,10 @@ void AddIndex(const PluginIndex& index, WorkerRequest* request) {
   request->parts.insert(request->parts.begin(), parts.begin(), parts.end());
 }
 
+// A worker may also be killed while it starts, by a system out of memory.
 bool MayTryAgain(Outcome outcome) {
-  return outcome == Outcome::kDied || outcome == Outcome::kTimedOut;
+  return outcome == Outcome::kDied || outcome == Outcome::kTimedOut ||
+         outcome == Outcome::kNotStarted;
 }
 
 WorkerRequest RequestOf(WorkerOp op, std::vector<std::string> texts,
@@ -248,7 +250,7 @@ WorkerProcess::Answer PluginWorker::Attempt(Lease* lease,
                                             const IngestInput* input,
                                             OutputSink* out) {
   const Result<WorkerProcess*> got = lease->Get();
-  if (!got.ok()) return {Outcome::kAnswered, got.status()};
+  if (!got.ok()) return {Outcome::kNotStarted, got.status()};
   WorkerProcess& worker = *got.value();
   if (index == nullptr) return worker.Call(request, input, out);
   WorkerProcess::Answer answer;
@@ -288,6 +290,7 @@ Status PluginWorker::Run(WorkerRequest request, const PluginIndex* index,
     lease.Drop();
     if (!out->Restart()) break;
   }
+  if (answer.outcome == Outcome::kNotStarted) return answer.status;
   const Status error = answer.status.With(name_);
   if (input == nullptr) quarantine_.Put(call, error);
   return error;
@@ -364,7 +367,7 @@ Result<std::vector<ViewEntry>> PluginWorker::Select(const PluginIndex& index,
                     {std::string(view), std::string(from), std::string(to)},
                     {}),
           &index));
-  return DecodeEntries(body, kSegmentsMax);
+  return DecodeEntries(body, kItemsMax);
 }
 
 Result<ViewPlan> PluginWorker::Plan(const PluginIndex& index,

@@ -354,9 +354,13 @@ Result<std::vector<ViewEntry>> DecodeEntries(ByteSpan body, uint64_t limit) {
   ROWFS_ASSIGN_OR_RETURN(const size_t count, ReadCount(&cursor, 6));
   if (count > limit) return cursor.Error("more entries than asked for");
   std::vector<ViewEntry> entries;
-  entries.reserve(count);
+  // Entries take far more memory than bytes of the message, so their number is
+  // not believed beforehand.
+  uint64_t bytes = 0;
   for (size_t i = 0; i < count; ++i) {
     ROWFS_ASSIGN_OR_RETURN(ViewEntry entry, ReadEntry(&cursor));
+    bytes += EntryBytes(entry);
+    if (bytes > kIndexBytesMax) return cursor.Error("listing is too large");
     entries.push_back(std::move(entry));
   }
   ROWFS_RETURN_IF_ERROR(ExpectEnd(cursor));
@@ -399,9 +403,11 @@ Result<ViewPlan> DecodePlan(ByteSpan body, size_t path_count,
   ROWFS_ASSIGN_OR_RETURN(const size_t items, ReadCount(&cursor, 1));
   if (items != path_count) return cursor.Error("another number of items");
   plan.segments.resize(items);
+  uint64_t segment_count = 0;
   for (auto& segments : plan.segments) {
     ROWFS_ASSIGN_OR_RETURN(const size_t count, ReadCount(&cursor, 2));
-    if (count > kSegmentsMax) return cursor.Error("too many segments");
+    segment_count += count;
+    if (segment_count > kSegmentsMax) return cursor.Error("too many segments");
     segments.reserve(count);
     for (size_t i = 0; i < count; ++i) {
       ROWFS_ASSIGN_OR_RETURN(ViewSegment segment, ReadSegment(&cursor));
@@ -409,8 +415,12 @@ Result<ViewPlan> DecodePlan(ByteSpan body, size_t path_count,
     }
   }
   ROWFS_ASSIGN_OR_RETURN(const size_t groups, ReadCount(&cursor, 3));
+  if (groups > path_count) return cursor.Error("more decodes than items");
+  uint64_t range_count = 0;
   for (size_t i = 0; i < groups; ++i) {
     ROWFS_ASSIGN_OR_RETURN(DecodeGroup group, ReadGroup(&cursor));
+    range_count += group.ranges.size();
+    if (range_count > kRangesMax) return cursor.Error("too many ranges");
     plan.groups.push_back(std::move(group));
   }
   ROWFS_RETURN_IF_ERROR(ExpectEnd(cursor));

@@ -52,7 +52,10 @@ Result<std::unique_ptr<PluginHost>> LoadPlugin(const std::string& path) {
 }
 
 Status Confine(PluginHost* host, const CageReport& report) {
-  ROWFS_RETURN_IF_ERROR(host->WarmUp());
+  if (const Status s = host->WarmUp(); !s.ok()) {
+    // Not its own code: that could be the one that asks for a new start.
+    return Status(Code::kInternal, std::string(s.message()));
+  }
   ROWFS_RETURN_IF_ERROR(DropPrivileges(report));
   return FilterSystemCalls();
 }

@@ -49,7 +49,8 @@ class WorkerProcess {
     kAnswered,    // by the plugin: a result or an error
     kUnknownKey,  // ask again with the index
     kDied,        // crashed, exited, broke the protocol; `status` says which
-    kTimedOut     // killed at the deadline
+    kTimedOut,    // killed at the deadline
+    kNotStarted   // there was no process to ask (never from Call)
   };
   struct Answer {
     Outcome outcome = Outcome::kAnswered;

@@ -268,7 +268,7 @@ Status WorkerServer::RunDecode(const WorkerRequest& request,
   std::span<const ByteSpan> parts(request.parts);
   if (request.has_index) parts = parts.subspan(request.has_entries ? 2 : 1);
   if (parts.empty() || request.numbers.size() != 1 ||
-      request.numbers[0] > kSegmentsMax) {
+      request.numbers[0] > kItemsMax) {
     return Status(Code::kInternal, "request lacks arguments");
   }
   DecodeGroup group;
