@@ -188,7 +188,8 @@ Status FuseSession::State::Mount() {
 void FuseSession::State::LeaveMount() { DetachMount(options_.mountpoint); }
 
 Status FuseSession::State::Run(const std::function<void()>& ready) {
-  const size_t processors = std::max<long>(sysconf(_SC_NPROCESSORS_ONLN), 1);
+  const auto processors =
+      static_cast<size_t>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));
   loop_ = std::make_unique<FuseLoop>(
       session_, std::min(options_.loop_threads_max, processors), [this] {
         ended_ = true;

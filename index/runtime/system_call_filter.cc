@@ -80,13 +80,22 @@ int AllowPlain(scmp_filter_ctx filter) {
   return 0;
 }
 
+// libseccomp's SCMP_A macros are compound literals, which C++ does not have.
+scmp_arg_cmp Masked(unsigned argument, uint64_t mask, uint64_t value) {
+  return {argument, SCMP_CMP_MASKED_EQ, mask, value};
+}
+
+scmp_arg_cmp Equals(unsigned argument, uint64_t value) {
+  return {argument, SCMP_CMP_EQ, value, 0};
+}
+
 int AllowWithArguments(scmp_filter_ctx filter) {
   // No executable memory: no code but what was loaded before.
   int rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
-                            SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+                            Masked(2, PROT_EXEC, 0));
   if (rc != 0) return rc;
   rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
-                        SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+                        Masked(2, PROT_EXEC, 0));
   if (rc != 0) return rc;
   // Threads, but no processes and no namespaces. The flags of clone3 lie in
   // memory, where a filter cannot see them; with ENOSYS glibc uses clone.
@@ -95,20 +104,19 @@ int AllowWithArguments(scmp_filter_ctx filter) {
                             CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |
                             CLONE_NEWNET;
   rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
-                        SCMP_A0(SCMP_CMP_MASKED_EQ, kThread | kNew, kThread));
+                        Masked(0, kThread | kNew, kThread));
   if (rc != 0) return rc;
   rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
   if (rc != 0) return rc;
   // abort() and thread cancellation signal this process alone.
-  rc = seccomp_rule_add(
-      filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-      SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(getpid())));
+  rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
+                        Equals(0, static_cast<uint64_t>(getpid())));
   if (rc != 0) return rc;
   rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
-                        SCMP_A1(SCMP_CMP_EQ, F_GETFL));
+                        Equals(1, F_GETFL));
   if (rc != 0) return rc;
   return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
-                          SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME));
+                          Equals(0, PR_SET_NAME));
 }
 
 int Install() {

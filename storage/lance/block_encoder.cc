@@ -103,12 +103,10 @@ EncodedBlock EncodeIncreasing(std::span<const uint64_t> values) {
 
 LevelBlocks EncodeLevels(std::span<const std::span<const uint16_t>> chunks) {
   unsigned bits = 0;
-  uint64_t count = 0;
   LevelBlocks raw;
   LevelBlocks runs;
   for (const Levels levels : chunks) {
     bits = std::max(bits, BitWidth(levels));
-    count += levels.size();
     raw.blocks.push_back(RawBlock(levels));
     runs.blocks.push_back(RunBlock(levels));
   }

@@ -322,7 +322,7 @@ class RleBlock final : public BlockDecoder {
       : range_lengths_(rle.run_lengths().has_range()
                            ? std::optional(rle.run_lengths().range())
                            : std::nullopt),
-        runs_(std::move(values), std::move(lengths)) {}
+        runs_{std::move(values), std::move(lengths)} {}
 
   bool has_payload() const override {
     return runs_.values->has_payload() || runs_.lengths->has_payload();

@@ -37,7 +37,7 @@ class SingleBufferChunk final : public ChunkDecoder {
 class RleChunk final : public ChunkDecoder {
  public:
   RleChunk(BlockPtr values, BlockPtr lengths)
-      : runs_(std::move(values), std::move(lengths)) {}
+      : runs_{std::move(values), std::move(lengths)} {}
 
   size_t buffer_count() const override { return 2; }
   ValueBlock NewBlock() const override {
