@@ -43,13 +43,17 @@ void Companion::NoteSkips(const AVPacket& packet) {
     const uint32_t tail = told ? Little32(skip + 4) : 0;
     begin += av_rescale_q_rnd(head, samples, ticks, AV_ROUND_UP);
     end -= av_rescale_q_rnd(tail, samples, ticks, AV_ROUND_DOWN);
-    if (head > 0 && first) stream_.initial_padding = head;
+    if (head > 0 && first) {
+      stream_.initial_padding = head;
+      // It may reach over several packets, and end inside one.
+      heard_from_ = begin;
+    }
     if (told) stream_.trailing_padding = tail;
   }
   // The first packet of Vorbis only prepares the second.
   if (first && stream_.codec == "vorbis") begin = end;
   if ((packet.flags & AV_PKT_FLAG_DISCARD) != 0) return;
-  first_tick_ = std::min(first_tick_, begin);
+  first_tick_ = std::min(first_tick_, std::max(begin, heard_from_));
   end_tick_ = std::max(end_tick_, end);
 }
 

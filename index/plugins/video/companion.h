@@ -57,6 +57,7 @@ class Companion {
   uint64_t held_bytes_ = 0;
   bool located_ = true;
   int64_t first_tick_ = INT64_MAX;
+  int64_t heard_from_ = INT64_MIN;  // what lies before is dropped
   int64_t end_tick_ = INT64_MIN;
 };
 
