@@ -37,11 +37,12 @@ def rowfs_step(library, history, ds, r):
     keep = list(range(rows))
     if kind == "delete":
         gone = set(r.sample(keep, r.choice([0, 1, rows // 3, rows - 1])))
+        version = ds.version  # that the row numbers belong to
         if r.random() < 0.3:
             ds.delete("key % 7 = 3")  # somebody else, meanwhile
             keys = before.column("key").to_pylist()
             keep = [i for i in keep if keys[i] % 7 != 3]
-        library.delete(history.path, sorted(gone), ds.version if len(
+        library.delete(history.path, sorted(gone), version if len(
             keep) != rows else 0)
         keep = [i for i in keep if i not in gone]
     elif kind == "compact":

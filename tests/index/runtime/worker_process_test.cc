@@ -181,22 +181,5 @@ TEST_F(StormTest, FiveHundredCrashesLoseOnlyWhatAskedForThem) {
   EXPECT_THAT(Render(*pool_, toy_, ".upper.txt"), HasText("ABCDEF"));
 }
 
-TEST_F(StormTest, KillsFromOutsideLoseNothing) {
-  ThreadPool readers(2, 2);
-  for (uint64_t i = 0; i < 2; ++i) readers.Submit([this, i] { ReadOn(i); });
-
-  for (int i = 0; i < 30; ++i) {
-    const uint64_t before[] = {reads_[0], reads_[1]};
-    for (const pid_t worker : WorkersOf(getpid())) kill(worker, SIGKILL);
-    // A call is made twice at most, so let those come through that were hit.
-    while (reads_[0] < before[0] + 2 || reads_[1] < before[1] + 2) {
-      clock_.SleepMs(1);
-    }
-  }
-  stop_ = true;
-
-  EXPECT_EQ(wrong_, 0u);
-}
-
 }  // namespace
 }  // namespace rowfs
