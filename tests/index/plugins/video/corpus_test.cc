@@ -39,7 +39,7 @@ const Kind kKinds[] = {
     {"h264_b3.mp4", B3 "cp b3.mp4 $OUT"},
     {"h264_open.mp4", "$FF " SRC YUV OPEN_GOP "$OUT"},
     {"h264_open.mkv", "$FF " SRC YUV OPEN_GOP "$OUT"},
-    {"h264_open.ts", "$FF " SRC YUV OPEN_GOP "$OUT", false},
+    {"h264_open.ts", "$FF " SRC YUV OPEN_GOP "$OUT"},
     {"h264_intra_refresh.mp4",
      "$FF " SRC YUV
      "-c:v libx264 -x264-params keyint=20:intra-refresh=1:bframes=0 $OUT"},
