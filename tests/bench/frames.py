@@ -124,6 +124,8 @@ def main():
     parser.add_argument("--rowfs", default=shutil.which("rowfs") or "build/rowfs")
     parser.add_argument("--smoke", action="store_true", help="small and quick")
     args = parser.parse_args()
+    if not (pathlib.Path(args.rowfs).parent / "decode_peer").exists():
+        parser.error("the peer is not built: configure with BUILD_TESTING=ON")
     with tempfile.TemporaryDirectory(prefix="rowfs-bench-") as name:
         folder = pathlib.Path(name)
         measure(args, "720p", "1280x720", folder, 20)
