@@ -1,4 +1,4 @@
-// The compressed formats of image_encoder.h, one library each.
+// The larger formats of image_encoder.h, one file each.
 //
 // No state.
 #ifndef ROWFS_INDEX_PLUGINS_COMMON_IMAGE_CODECS_H_
@@ -12,6 +12,9 @@ namespace rowfs::plugin {
 Result<Bytes> EncodeJpegRgb(const Picture& picture, int quality);
 // Fast: compression level 1, the Sub filter.
 Result<Bytes> EncodePng(const Picture& picture);
+// Baseline TIFF, little-endian, one strip, not compressed.
+Result<Bytes> EncodeTiff(const Picture& picture);
+uint64_t TiffSize(const ImageShape& shape);
 // 8 bits, no alpha. ROWFS_E_UNSUPPORTED above 16383 pixels a side.
 Result<Bytes> EncodeWebp(const Picture& picture, int quality);
 

@@ -9,7 +9,6 @@ namespace rowfs::plugin {
 namespace {
 
 constexpr size_t kBmpHead = 54;
-constexpr size_t kNpyHead = 128;
 
 uint64_t SampleBytes(const ImageShape& s) {
   return uint64_t{s.width} * s.height * s.channels() * (s.deep ? 2 : 1);
@@ -75,40 +74,47 @@ Result<Bytes> EncodeBmp(const Picture& p) {
 
 Bytes EncodeNpy(const Picture& p) {
   const ImageShape& s = p.shape;
-  std::string dict = std::string("{'descr': '") + (s.deep ? "<u2" : "|u1") +
-                     "', 'fortran_order': False, 'shape': (" +
-                     std::to_string(s.height) + ", " + std::to_string(s.width) +
-                     ", " + std::to_string(s.channels()) + "), }";
-  ByteWriter out;
-  out.bytes().reserve(kNpyHead + p.samples.size());
-  out.U8(0x93);
-  out.Text("NUMPY");
-  out.U8(1);
-  out.U8(0);
-  dict.resize(kNpyHead - 11, ' ');
-  dict += '\n';
-  out.U16(static_cast<uint16_t>(dict.size()));
-  out.Text(dict);
-  out.Raw(p.samples);
-  return std::move(out.bytes());
+  Bytes out = NpyHead(s.deep ? "<u2" : "|u1", s.width, s.height, s.channels());
+  out.insert(out.end(), p.samples.begin(), p.samples.end());
+  return out;
 }
 
 }  // namespace
 
+Bytes NpyHead(std::string_view type, uint32_t width, uint32_t height,
+              uint32_t channels) {
+  std::string dict = "{'descr': '" + std::string(type) +
+                     "', 'fortran_order': False, 'shape': (" +
+                     std::to_string(height) + ", " + std::to_string(width);
+  if (channels != 1) dict += ", " + std::to_string(channels);
+  dict += "), }";
+  ByteWriter out;
+  out.U8(0x93);
+  out.Text("NUMPY");
+  out.U8(1);
+  out.U8(0);
+  dict.resize(kNpyHeadSize - 11, ' ');
+  dict += '\n';
+  out.U16(static_cast<uint16_t>(dict.size()));
+  out.Text(dict);
+  return std::move(out.bytes());
+}
+
 const char* ImageExtension(ImageFormat format) {
-  static constexpr std::array<const char*, 6> kNames = {"jpg", "png", "webp",
-                                                        "bmp", "ppm", "npy"};
+  static constexpr std::array<const char*, 7> kNames = {
+      "jpg", "png", "webp", "bmp", "ppm", "npy", "tif"};
   return kNames[static_cast<size_t>(format)];
 }
 
 const char* ImageMediaType(ImageFormat format) {
-  static constexpr std::array<const char*, 6> kTypes = {
+  static constexpr std::array<const char*, 7> kTypes = {
       "image/jpeg",
       "image/png",
       "image/webp",
       "image/bmp",
       "image/x-portable-pixmap",
-      "application/x-npy"};
+      "application/x-npy",
+      "image/tiff"};
   return kTypes[static_cast<size_t>(format)];
 }
 
@@ -122,8 +128,10 @@ std::optional<ImageFormat> ImageFormatOf(std::string_view extension) {
 ImageShape ShapeFor(ImageFormat format, const ImageShape& shape,
                     const ImageOptions& options) {
   ImageShape s = shape;
-  const bool rich = format == ImageFormat::kPng || format == ImageFormat::kNpy;
+  const bool rich = format == ImageFormat::kPng ||
+                    format == ImageFormat::kNpy || format == ImageFormat::kTif;
   s.alpha = s.alpha && rich;
+  s.gray = s.gray && (rich || format == ImageFormat::kJpg);
   s.deep =
       s.deep && (rich || (format == ImageFormat::kPpm && options.ppm_16bit));
   return s;
@@ -135,7 +143,8 @@ std::optional<uint64_t> ExactImageSize(ImageFormat format,
   const ImageShape s = ShapeFor(format, shape, options);
   if (format == ImageFormat::kBmp) return kBmpHead + BmpRow(s) * s.height;
   if (format == ImageFormat::kPpm) return PpmHead(s).size() + SampleBytes(s);
-  if (format == ImageFormat::kNpy) return kNpyHead + SampleBytes(s);
+  if (format == ImageFormat::kNpy) return kNpyHeadSize + SampleBytes(s);
+  if (format == ImageFormat::kTif) return TiffSize(s);
   return std::nullopt;
 }
 
@@ -165,6 +174,8 @@ Result<Bytes> EncodeImage(const Picture& picture, ImageFormat format,
       return EncodePpm(picture);
     case ImageFormat::kNpy:
       return EncodeNpy(picture);
+    case ImageFormat::kTif:
+      return EncodeTiff(picture);
   }
   return Internal("unknown image format");
 }

@@ -1,4 +1,4 @@
-// Pictures as files: JPEG, PNG, WebP, BMP, PPM and NPY.
+// Pictures as files: JPEG, PNG, WebP, BMP, PPM, NPY and TIFF.
 //
 // Deterministic: the same pixels and options give the same bytes in the same
 // build. No state.
@@ -15,10 +15,10 @@
 
 namespace rowfs::plugin {
 
-enum class ImageFormat : uint8_t { kJpg, kPng, kWebp, kBmp, kPpm, kNpy };
-inline constexpr std::array<ImageFormat, 6> kImageFormats = {
-    ImageFormat::kJpg, ImageFormat::kPng, ImageFormat::kWebp,
-    ImageFormat::kBmp, ImageFormat::kPpm, ImageFormat::kNpy};
+enum class ImageFormat : uint8_t { kJpg, kPng, kWebp, kBmp, kPpm, kNpy, kTif };
+inline constexpr std::array<ImageFormat, 7> kImageFormats = {
+    ImageFormat::kJpg, ImageFormat::kPng, ImageFormat::kWebp, ImageFormat::kBmp,
+    ImageFormat::kPpm, ImageFormat::kNpy, ImageFormat::kTif};
 
 // "jpg", ...
 const char* ImageExtension(ImageFormat format);
@@ -34,21 +34,25 @@ struct ImageShape {
   uint32_t width = 0;
   uint32_t height = 0;
   bool deep = false;   // 16 bits a sample
-  bool alpha = false;  // RGBA, else RGB
-  uint32_t channels() const { return alpha ? 4 : 3; }
+  bool alpha = false;  // a channel behind the colors
+  bool gray = false;   // one color, else RGB
+  uint32_t channels() const { return (gray ? 1 : 3) + (alpha ? 1 : 0); }
 };
 
 // Samples interleaved, rows without padding; deep ones little-endian.
 struct Picture {
   ImageShape shape;
   Bytes samples;
+  Bytes icc;  // the color profile, embedded by jpg, png, webp and tif
 };
 
 // What a picture of `shape` is turned into before it is written as `format`:
-// 16 bits only in png and npy (and ppm on request), alpha only in png and npy.
+// 16 bits only in png, npy and tif (and ppm on request), alpha only in these
+// three, gray nowhere in webp, bmp and ppm.
 ImageShape ShapeFor(ImageFormat format, const ImageShape& shape,
                     const ImageOptions& options);
-// The size of the file; nullopt when only encoding tells (jpg, png, webp).
+// The size of the file without a profile; nullopt when only encoding tells
+// (jpg, png, webp).
 std::optional<uint64_t> ExactImageSize(ImageFormat format,
                                        const ImageShape& shape,
                                        const ImageOptions& options);
@@ -59,6 +63,12 @@ uint64_t GuessImageSize(ImageFormat format, const ImageShape& shape);
 // ROWFS_E_UNSUPPORTED when the format has no room for so many pixels.
 Result<Bytes> EncodeImage(const Picture& picture, ImageFormat format,
                           const ImageOptions& options);
+
+// "<u2", (height, width, channels): the 128 bytes before the samples of an NPY
+// file. No third number for one channel.
+Bytes NpyHead(std::string_view type, uint32_t width, uint32_t height,
+              uint32_t channels);
+inline constexpr size_t kNpyHeadSize = 128;
 
 // 4:2:0 planes as JPEG has them: full range, BT.601, chroma of half the width
 // and height (rounded up).

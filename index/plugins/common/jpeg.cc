@@ -37,15 +37,21 @@ void Start(jpeg_compress_struct* c, uint32_t width, uint32_t height,
            J_COLOR_SPACE space, int quality) {
   c->image_width = width;
   c->image_height = height;
-  c->input_components = 3;
+  c->input_components = space == JCS_GRAYSCALE ? 1 : 3;
   c->in_color_space = space;
   jpeg_set_defaults(c);
   jpeg_set_quality(c, quality, TRUE);
   c->dct_method = JDCT_ISLOW;  // the same bits with and without SIMD
 }
 
-void WriteRgb(jpeg_compress_struct* c, const uint8_t* rows, size_t stride) {
+void WriteRows(jpeg_compress_struct* c, const Picture& picture) {
+  const uint8_t* rows = picture.samples.data();
+  const size_t stride = size_t{picture.shape.width} * picture.shape.channels();
   jpeg_start_compress(c, TRUE);
+  if (!picture.icc.empty()) {
+    jpeg_write_icc_profile(c, picture.icc.data(),
+                           static_cast<unsigned>(picture.icc.size()));
+  }
   while (c->next_scanline < c->image_height) {
     JSAMPROW row = const_cast<JSAMPROW>(rows + c->next_scanline * stride);
     jpeg_write_scanlines(c, &row, 1);
@@ -89,8 +95,9 @@ bool Compress(const Picture* rgb, const JpegPlanes* planes, int quality,
   jpeg_create_compress(&c);
   jpeg_mem_dest(&c, &out->data, &out->size);
   if (rgb != nullptr) {
-    Start(&c, rgb->shape.width, rgb->shape.height, JCS_RGB, quality);
-    WriteRgb(&c, rgb->samples.data(), size_t{rgb->shape.width} * 3);
+    Start(&c, rgb->shape.width, rgb->shape.height,
+          rgb->shape.gray ? JCS_GRAYSCALE : JCS_RGB, quality);
+    WriteRows(&c, *rgb);
   } else {
     Start(&c, planes->width, planes->height, JCS_YCbCr, quality);
     WritePlanes(&c, *planes);

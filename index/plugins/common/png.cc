@@ -22,6 +22,11 @@ void Append(png_structp png, png_bytep data, png_size_t size) {
   if (target->failed) png_error(png, "out of memory");
 }
 
+int ColorType(const ImageShape& s) {
+  if (s.gray) return s.alpha ? PNG_COLOR_TYPE_GRAY_ALPHA : PNG_COLOR_TYPE_GRAY;
+  return s.alpha ? PNG_COLOR_TYPE_RGB_ALPHA : PNG_COLOR_TYPE_RGB;
+}
+
 void NoFlush(png_structp) {}
 void NoWarning(png_structp, png_const_charp) {}
 
@@ -36,10 +41,16 @@ bool Write(const Picture& p, Target* target) {
     return false;
   }
   png_set_write_fn(png, target, Append, NoFlush);
+  png_set_user_limits(png, 0x7fffffff, 0x7fffffff);
   png_set_IHDR(png, info, p.shape.width, p.shape.height, p.shape.deep ? 16 : 8,
-               p.shape.alpha ? PNG_COLOR_TYPE_RGB_ALPHA : PNG_COLOR_TYPE_RGB,
-               PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
-               PNG_FILTER_TYPE_DEFAULT);
+               ColorType(p.shape), PNG_INTERLACE_NONE,
+               PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  // A profile that libpng finds fault with is left out, not an error.
+  png_set_benign_errors(png, 1);
+  if (!p.icc.empty()) {
+    png_set_iCCP(png, info, "icc", PNG_COMPRESSION_TYPE_BASE, p.icc.data(),
+                 static_cast<png_uint_32>(p.icc.size()));
+  }
   png_set_compression_level(png, 1);
   png_set_filter(png, PNG_FILTER_TYPE_BASE, PNG_FILTER_SUB);
   png_write_info(png, info);

@@ -2,10 +2,42 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "index/plugins/common/image_codecs.h"
 
 namespace rowfs::plugin {
+
+namespace {
+
+void PutChunk(std::string_view tag, ByteSpan bytes, ByteWriter* out) {
+  out->Text(tag);
+  out->U32(static_cast<uint32_t>(bytes.size()));
+  out->Raw(bytes);
+  if (bytes.size() % 2 != 0) out->U8(0);
+}
+
+// The simple file `webp` as an extended one that holds a profile as well.
+Bytes WithProfile(ByteSpan webp, const ImageShape& shape, ByteSpan icc) {
+  ByteWriter head;
+  head.U32(0x20);  // has a profile
+  for (const uint32_t side : {shape.width - 1, shape.height - 1}) {
+    head.U8(static_cast<uint8_t>(side));
+    head.U16(static_cast<uint16_t>(side >> 8));
+  }
+  ByteWriter body;
+  PutChunk("VP8X", head.bytes(), &body);
+  PutChunk("ICCP", icc, &body);
+  body.Raw(webp.subspan(12));
+  ByteWriter out;
+  out.Text("RIFF");
+  out.U32(static_cast<uint32_t>(body.size() + 4));
+  out.Text("WEBP");
+  out.Raw(body.bytes());
+  return std::move(out.bytes());
+}
+
+}  // namespace
 
 Result<Bytes> EncodeWebp(const Picture& picture, int quality) {
   const ImageShape& s = picture.shape;
@@ -35,6 +67,9 @@ Result<Bytes> EncodeWebp(const Picture& picture, int quality) {
                                   std::to_string(p.error_code)));
   WebPPictureFree(&p);
   WebPMemoryWriterClear(&writer);
+  if (out.ok() && !picture.icc.empty()) {
+    return WithProfile(out.value(), s, picture.icc);
+  }
   return out;
 }
 
