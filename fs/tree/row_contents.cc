@@ -101,12 +101,18 @@ uint32_t Builder::Add(RowItem item) {
 void Builder::AddValue(size_t column, RowItem::Kind kind,
                        std::string_view suffix, uint64_t size,
                        UniqueNames* taken) {
-  const std::string suffixes[] = {std::string(suffix)};
+  const Column& about = reader_.dataset.columns()[column];
+  std::string stem = StemOf(about.name);
+  std::string suffixes[] = {std::string(suffix)};
+  if (kind == RowItem::Kind::kText) {
+    const std::string name = FileName(about.metadata);
+    if (!name.empty()) {
+      std::tie(stem, suffixes[0]) = SplitExtension(StemOf(name));
+    }
+  }
   RowItem item;
   item.kind = kind;
-  item.name = taken->TakeStem(StemOf(reader_.dataset.columns()[column].name),
-                              suffixes) +
-              suffixes[0];
+  item.name = taken->TakeStem(stem, suffixes) + suffixes[0];
   item.code = kRowJsonCode + 1 + 2 * static_cast<uint32_t>(column);
   item.size = size;
   item.cell.column = column;
@@ -134,7 +140,9 @@ std::string Builder::FileName(const Metadata& metadata) const {
     return {};
   }
   const std::string_view path = AsText(names.BytesAt(0));
-  return std::string(path.substr(path.rfind('/') + 1));
+  const std::string* suffix = FindKey(metadata, kNameSuffixKey);
+  return std::string(path.substr(path.rfind('/') + 1)) +
+         (suffix == nullptr ? "" : *suffix);
 }
 
 void Builder::AddBlob(const Place& place, UniqueNames* taken) {
@@ -269,7 +277,7 @@ void Builder::AddColumn(size_t column, UniqueNames* taken) {
   const Column& about = reader_.dataset.columns()[column];
   const Array& value = row_.values[column];
   if (about.role == ColumnRole::kIndex || value.length == 0 ||
-      value.IsNull(0)) {
+      value.IsNull(0) || FindKey(about.metadata, kNoFileKey) != nullptr) {
     return;
   }
   Place place{&value,        0,           &about.metadata, about.name,

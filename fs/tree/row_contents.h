@@ -21,10 +21,14 @@
 
 namespace rowfs {
 
-// Fields may say how their blobs are called, instead of NAME.EXT: one name for
-// all rows, or the string column that has it (its last path part).
+// Fields may say how their blobs and texts are called, instead of NAME.EXT: one
+// name for all rows, or the string column that has it (its last path part).
 inline constexpr std::string_view kFileNameKey = "rowfs:file_name";
 inline constexpr std::string_view kNameColumnKey = "rowfs:name_column";
+// A column of any value: in row.json alone, without a file of its own.
+inline constexpr std::string_view kNoFileKey = "rowfs:no_file";
+// What is put behind the name from that column: ".seg.png".
+inline constexpr std::string_view kNameSuffixKey = "rowfs:name_suffix";
 
 struct RowItem {
   enum class Kind : uint8_t {

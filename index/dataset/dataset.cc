@@ -182,6 +182,14 @@ Result<std::shared_ptr<Dataset>> Dataset::Open(
                   std::move(table), options);
     }
   }
+  for (const TableFormat& format : formats) {
+    if (options.format.empty() || options.format != format.name) continue;
+    // Who names the kind knows better than a look at the name.
+    ROWFS_ASSIGN_OR_RETURN(const Location location,
+                           context.stores->Resolve(source));
+    ROWFS_ASSIGN_OR_RETURN(auto table, format.open(location, "", context));
+    return Make(location.uri(), std::move(table), options);
+  }
   if (tried.empty()) {
     return Status(Code::kInvalidArgument,
                   "no format is named \"" + options.format + "\"");
