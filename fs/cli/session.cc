@@ -8,6 +8,7 @@
 
 #include "storage/folder/folder_source.h"
 #include "storage/lance/dataset.h"
+#include "storage/pack/pack_source.h"
 
 namespace rowfs {
 namespace {
@@ -66,7 +67,11 @@ Result<std::unique_ptr<Session>> Session::Make(const Args& args,
   session->cache_ = std::make_unique<BlockCache>(session->memory_bytes_ / 2,
                                                  session->disk_cache_.get());
   session->pool_ = std::make_unique<ThreadPool>(kReadThreads, 256);
-  session->formats_ = {LanceFormat(), FolderFormat()};
+  session->formats_ = {LanceFormat()};
+  for (TableFormat& packs : PackFormats()) {
+    session->formats_.push_back(std::move(packs));
+  }
+  session->formats_.push_back(FolderFormat());
   return session;
 }
 

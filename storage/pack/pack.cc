@@ -1,0 +1,30 @@
+#include "storage/pack/pack.h"
+
+#include "storage/pack/zip_pack.h"
+
+namespace rowfs {
+
+std::optional<PackReference> ParsePackReference(std::string_view text) {
+  PackReference reference;
+  for (const std::string_view scheme : {"zip", "tar"}) {
+    if (text.starts_with(scheme) &&
+        text.substr(scheme.size()).starts_with("://")) {
+      reference.scheme = scheme;
+    }
+  }
+  if (reference.scheme.empty()) return {};
+  text.remove_prefix(reference.scheme.size() + 3);
+  const size_t split = text.find("::");
+  if (split == text.npos) return {};
+  reference.member = text.substr(0, split);
+  reference.shard = text.substr(split + 2);
+  if (reference.member.empty() || reference.shard.empty()) return {};
+  return reference;
+}
+
+Result<std::shared_ptr<const Pack>> OpenPack(const Location& location,
+                                             const OpenContext& context) {
+  return OpenZip(location, context);
+}
+
+}  // namespace rowfs

@@ -1,0 +1,402 @@
+#include "storage/pack/pack_source.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "storage/base/hash.h"
+#include "storage/pack/folder_pack.h"
+#include "storage/pack/member_rows.h"
+#include "storage/pack/shard_list.h"
+
+namespace rowfs {
+namespace {
+
+// Text parts of samples are values when none of them is longer than this.
+constexpr uint64_t kTextBytesMax = 64 << 10;
+constexpr std::array<std::string_view, 12> kTextSuffixes = {
+    "txt",   "text", "transcript", "caption", "cls", "cls2",
+    "index", "inx",  "id",         "json",    "jsn", "jsonl"};
+
+// How a blob column says what its files are called; see fs/tree.
+constexpr std::string_view kNameColumn = "rowfs:name_column";
+constexpr std::string_view kNameSuffix = "rowfs:name_suffix";
+constexpr std::string_view kNoFile = "rowfs:no_file";
+
+bool IsText(const MemberRows::Column& column) {
+  return column.readable && column.size_max <= kTextBytesMax &&
+         std::find(kTextSuffixes.begin(), kTextSuffixes.end(), column.suffix) !=
+             kTextSuffixes.end();
+}
+
+Field MakeField(std::string name, TypeId type) {
+  Field field;
+  field.name = std::move(name);
+  field.type = MakeType(type);
+  return field;
+}
+
+class PackSource final : public TableSource {
+ public:
+  PackSource(std::string format, MemberRows rows,
+             std::vector<std::string> shard_names)
+      : format_(std::move(format)),
+        rows_(std::move(rows)),
+        shard_names_(std::move(shard_names)) {
+    MakeSchema();
+    MakeFingerprint();
+  }
+
+  std::string_view format() const override { return format_; }
+  const Schema& schema() const override { return schema_; }
+  uint64_t row_count() const override { return rows_.row_count(); }
+  std::string fingerprint() const override { return fingerprint_; }
+  Json Describe() const override;
+  Result<RecordBatch> Take(std::span<const uint64_t> rows,
+                           std::span<const size_t> columns,
+                           BlobDetail detail) override;
+  Result<std::unique_ptr<BatchReader>> Scan(std::span<const size_t> columns,
+                                            uint64_t begin, uint64_t end,
+                                            uint64_t batch_rows,
+                                            BlobDetail detail) override;
+  Result<uint64_t> RowId(uint64_t row) override { return row; }
+  Result<BlobSource> OpenBlob(const BlobCell& cell) override;
+  Result<std::vector<TableVersion>> Versions() override {
+    return std::vector<TableVersion>();
+  }
+
+ private:
+  using Parts = std::vector<MemberRows::Part>;
+
+  void MakeSchema();
+  void MakeFingerprint();
+  BlobCell CellOf(const MemberRows::Part& part) const;
+  Array KeyColumn(std::span<const Parts> rows) const;
+  Array BlobColumn(std::span<const Parts> rows, size_t column) const;
+  Result<Array> TextColumn(std::span<const Parts> rows, size_t column) const;
+  Result<BlobSource> Open(uint64_t member) const;
+
+  const std::string format_;
+  const MemberRows rows_;
+  const std::vector<std::string> shard_names_;
+  Schema schema_;  // the key, then rows_.columns()
+  std::string fingerprint_;
+};
+
+// Part of a row in `column`; null when it has none.
+const MemberRows::Part* FindPart(const std::vector<MemberRows::Part>& parts,
+                                 size_t column) {
+  for (const MemberRows::Part& part : parts) {
+    if (part.column == column) return &part;
+  }
+  return nullptr;
+}
+
+void PackSource::MakeSchema() {
+  const bool single = rows_.rule() == RowRule::kMember;
+  const std::string key = single ? "file_name" : "__key__";
+  schema_.fields.push_back(MakeField(key, TypeId::kString));
+  schema_.fields.back().metadata.emplace_back(kNoFile, "true");
+  std::set<std::string> taken = {key};
+  for (const MemberRows::Column& column : rows_.columns()) {
+    std::string name = column.suffix.empty() ? "file" : column.suffix;
+    const std::string wanted = name;
+    for (uint32_t n = 2; !taken.insert(name).second; ++n) {
+      name = wanted + "~" + std::to_string(n);
+    }
+    const bool text = rows_.rule() == RowRule::kSample && IsText(column);
+    Field field =
+        MakeField(std::move(name), text ? TypeId::kString : TypeId::kBlob);
+    field.metadata.emplace_back(kNameColumn, key);
+    if (!column.suffix.empty()) {
+      field.metadata.emplace_back(kNameSuffix, "." + column.suffix);
+    }
+    schema_.fields.push_back(std::move(field));
+  }
+}
+
+void PackSource::MakeFingerprint() {
+  Bytes facts;
+  AppendText(&facts, format_);
+  for (size_t i = 0; i < rows_.packs().size(); ++i) {
+    const Pack& pack = *rows_.packs()[i];
+    AppendText(&facts, shard_names_[i] + '\0' + pack.meta().etag + '\0' +
+                           std::to_string(pack.meta().size) + '\0' +
+                           std::to_string(pack.meta().mtime_ns) + '\n');
+    // What the index was made of, for stores that know no etag.
+    Bytes members;
+    pack.members().Encode(&members);
+    AppendBytes(&facts, Sha256(members));
+  }
+  fingerprint_ = ToHex(Sha256(facts));
+}
+
+Json PackSource::Describe() const {
+  Json facts = Json::Object();
+  facts.Add("format", Json::String(format_));
+  facts.Add("shards", Json::Uint(rows_.packs().size()));
+  facts.Add("members", Json::Uint(rows_.member_count()));
+  facts.Add("rows_are",
+            Json::String(rows_.rule() == RowRule::kMember   ? "members"
+                         : rows_.rule() == RowRule::kSample ? "samples"
+                                                            : "stems"));
+  facts.Add("index_bytes", Json::Uint(rows_.bytes()));
+  Json damaged = Json::Array();
+  for (size_t i = 0; i < rows_.packs().size(); ++i) {
+    const std::string_view damage = rows_.packs()[i]->damage();
+    if (damage.empty()) continue;
+    damaged.items.push_back(
+        Json::String(shard_names_[i] + ": " + std::string(damage)));
+  }
+  if (!damaged.items.empty()) facts.Add("damaged", std::move(damaged));
+  if (rows_.skipped() > 0) {
+    facts.Add("skipped_members", Json::Uint(rows_.skipped()));
+    Json names = Json::Array();
+    for (const std::string& name : rows_.skipped_names()) {
+      names.items.push_back(Json::String(name));
+    }
+    facts.Add("skipped_first", std::move(names));
+  }
+  return facts;
+}
+
+BlobCell PackSource::CellOf(const MemberRows::Part& part) const {
+  const auto [pack, member] = rows_.Locate(part.member);
+  const Pack& shard = *rows_.packs()[pack];
+  BlobCell cell;
+  cell.kind = BlobKind::kExternal;
+  cell.object = shard.kind() == "folder"
+                    ? part.about.name
+                    : std::string(shard.kind()) + "://" + part.about.name +
+                          "::" + shard_names_[pack];
+  // The format's own key: which member it is.
+  cell.base_id = static_cast<uint32_t>(part.member);
+  cell.offset = part.about.offset;
+  if (FaultOf(part.about, "").ok()) cell.size = part.about.size;
+  return cell;
+}
+
+Array PackSource::KeyColumn(std::span<const Parts> rows) const {
+  ArrayBuilder builder(MakeType(TypeId::kString));
+  for (const Parts& parts : rows) {
+    if (parts.empty()) {
+      builder.AppendNull();
+      continue;
+    }
+    const std::string_view name = parts[0].about.name;
+    builder.AppendBytes(AsBytes(
+        rows_.rule() == RowRule::kMember ? name : SplitMemberName(name).key));
+  }
+  return builder.Finish();
+}
+
+Array PackSource::BlobColumn(std::span<const Parts> rows, size_t column) const {
+  ArrayBuilder builder(MakeType(TypeId::kBlob));
+  for (const Parts& parts : rows) {
+    const MemberRows::Part* part = FindPart(parts, column);
+    if (part == nullptr) {
+      builder.AppendNull();
+    } else {
+      builder.AppendBlob(CellOf(*part));
+    }
+  }
+  return builder.Finish();
+}
+
+Result<Array> PackSource::TextColumn(std::span<const Parts> rows,
+                                     size_t column) const {
+  // Together where they lie in one shard.
+  std::map<const ObjectReader*, std::vector<size_t>> by_reader;
+  std::vector<std::optional<BlobSource>> sources;
+  std::vector<Bytes> texts(rows.size());
+  for (size_t r = 0; r < rows.size(); ++r) {
+    const MemberRows::Part* part = FindPart(rows[r], column);
+    sources.emplace_back();
+    if (part == nullptr) continue;
+    ROWFS_ASSIGN_OR_RETURN(sources.back(), Open(part->member));
+    if (sources.back()->bytes) {
+      texts[r] = *sources.back()->bytes;
+    } else {
+      by_reader[sources.back()->reader.get()].push_back(r);
+    }
+  }
+  for (const auto& [reader, wanted] : by_reader) {
+    std::vector<ByteRange> ranges;
+    for (const size_t r : wanted) ranges.push_back(sources[r]->range);
+    ROWFS_ASSIGN_OR_RETURN(std::vector<Bytes> parts,
+                           reader->ReadMany(ranges, ReadKind::kMetadata));
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      texts[wanted[i]] = std::move(parts[i]);
+    }
+  }
+  ArrayBuilder builder(MakeType(TypeId::kString));
+  for (size_t r = 0; r < rows.size(); ++r) {
+    if (sources[r]) {
+      builder.AppendBytes(texts[r]);
+    } else {
+      builder.AppendNull();
+    }
+  }
+  return builder.Finish();
+}
+
+Result<RecordBatch> PackSource::Take(std::span<const uint64_t> rows,
+                                     std::span<const size_t> columns,
+                                     BlobDetail) {
+  std::vector<Parts> parts;
+  for (const uint64_t row : rows) {
+    if (row >= row_count()) {
+      return Status(Code::kOutOfRange, "row " + std::to_string(row) +
+                                           ": there are " +
+                                           std::to_string(row_count()));
+    }
+    parts.push_back(rows_.Row(row));
+  }
+  RecordBatch batch;
+  batch.row_count = rows.size();
+  for (const size_t column : columns) {
+    const Field& field = schema_.fields[column];
+    batch.schema.fields.push_back(field);
+    if (column == 0) {
+      batch.columns.push_back(KeyColumn(parts));
+    } else if (field.type->id == TypeId::kBlob) {
+      batch.columns.push_back(BlobColumn(parts, column - 1));
+    } else {
+      ROWFS_ASSIGN_OR_RETURN(batch.columns.emplace_back(),
+                             TextColumn(parts, column - 1));
+    }
+  }
+  return batch;
+}
+
+Result<std::unique_ptr<BatchReader>> PackSource::Scan(
+    std::span<const size_t> columns, uint64_t begin, uint64_t end,
+    uint64_t batch_rows, BlobDetail detail) {
+  class Reader final : public BatchReader {
+   public:
+    Reader(PackSource& source, std::span<const size_t> wanted, uint64_t first,
+           uint64_t last, uint64_t rows, BlobDetail how)
+        : source_(source),
+          columns_(wanted.begin(), wanted.end()),
+          next_(first),
+          end_(std::min(last, source.row_count())),
+          batch_rows_(rows),
+          detail_(how) {}
+    Result<RecordBatch> Next() override {
+      std::vector<uint64_t> rows;
+      while (next_ < end_ && rows.size() < batch_rows_) {
+        rows.push_back(next_++);
+      }
+      return source_.Take(rows, columns_, detail_);
+    }
+
+   private:
+    PackSource& source_;
+    const std::vector<size_t> columns_;
+    uint64_t next_;
+    const uint64_t end_;
+    const uint64_t batch_rows_;
+    const BlobDetail detail_;
+  };
+  return std::unique_ptr<BatchReader>(
+      std::make_unique<Reader>(*this, columns, begin, end, batch_rows, detail));
+}
+
+Result<BlobSource> PackSource::Open(uint64_t member) const {
+  const auto [pack, i] = rows_.Locate(member);
+  return rows_.packs()[pack]->OpenMember(i);
+}
+
+Result<BlobSource> PackSource::OpenBlob(const BlobCell& cell) {
+  if (!cell.base_id || *cell.base_id >= rows_.member_count()) {
+    return Status(Code::kInvalidArgument,
+                  cell.object + ": not a member of this pack");
+  }
+  return Open(*cell.base_id);
+}
+
+// Opens all shards, several at once.
+Result<std::vector<std::shared_ptr<const Pack>>> OpenAll(
+    const std::vector<Location>& shards, const OpenContext& context) {
+  std::vector<std::shared_ptr<const Pack>> packs(shards.size());
+  std::vector<std::function<Status()>> tasks;
+  for (size_t i = 0; i < shards.size(); ++i) {
+    tasks.push_back([&, i]() -> Status {
+      ROWFS_ASSIGN_OR_RETURN(packs[i], OpenPack(shards[i], context));
+      return {};
+    });
+  }
+  if (context.read.pool != nullptr && tasks.size() > 1) {
+    ROWFS_RETURN_IF_ERROR(RunAll(*context.read.pool, tasks));
+  } else {
+    for (const auto& task : tasks) ROWFS_RETURN_IF_ERROR(task());
+  }
+  return packs;
+}
+
+Result<std::unique_ptr<TableSource>> OpenRows(const Location& location,
+                                              const std::string& format,
+                                              RowRule rule,
+                                              const OpenContext& context) {
+  ROWFS_ASSIGN_OR_RETURN(ShardList list, ListShards(location));
+  std::vector<std::shared_ptr<const Pack>> packs;
+  if (list.shards.empty() || (list.others && list.zips + list.tars == 0 &&
+                              !location.store->Stat(location.path).ok())) {
+    // No shards: the folder itself is the pack.
+    ROWFS_ASSIGN_OR_RETURN(packs.emplace_back(),
+                           OpenFolderPack(location, context));
+    list.names = {""};
+  } else {
+    ROWFS_ASSIGN_OR_RETURN(packs, OpenAll(list.shards, context));
+  }
+  ROWFS_ASSIGN_OR_RETURN(MemberRows rows, MemberRows::Make(packs, rule));
+  if (rule == RowRule::kSample && rows.row_count() == 0 &&
+      rows.member_count() > 0) {
+    // No member has a WebDataset key: then it is a pack of files.
+    ROWFS_ASSIGN_OR_RETURN(rows,
+                           MemberRows::Make(std::move(packs), RowRule::kStem));
+  }
+  return std::unique_ptr<TableSource>(std::make_unique<PackSource>(
+      format, std::move(rows), std::move(list.names)));
+}
+
+TableFormat MakeFormat(std::string name, RowRule rule,
+                       std::function<Result<bool>(const Location&)> detect) {
+  TableFormat format;
+  format.name = name;
+  format.detect = [detect = std::move(detect)](const Location& location,
+                                               const OpenContext&) {
+    return detect(location);
+  };
+  format.open =
+      [name, rule](
+          const Location& location, std::string_view version,
+          const OpenContext& context) -> Result<std::unique_ptr<TableSource>> {
+    if (!version.empty() && version != "latest") {
+      return Status(Code::kInvalidArgument, location.uri() + ": a " + name +
+                                                " has no version \"" +
+                                                std::string(version) + "\"");
+    }
+    return OpenRows(location, name, rule, context);
+  };
+  return format;
+}
+
+}  // namespace
+
+std::vector<TableFormat> PackFormats() {
+  const auto shards = [](ShardKind kind) {
+    return [kind](const Location& location) -> Result<bool> {
+      ROWFS_ASSIGN_OR_RETURN(const ShardList list, ListShards(location));
+      if (list.others) return false;
+      return kind == ShardKind::kZip ? list.zips > 0
+                                     : list.tars > 0 && list.zips == 0;
+    };
+  };
+  return {MakeFormat("webdataset", RowRule::kSample, shards(ShardKind::kTar)),
+          MakeFormat("blobpack", RowRule::kStem, shards(ShardKind::kZip)),
+          MakeFormat("blobpack-members", RowRule::kMember,
+                     [](const Location&) { return false; })};
+}
+
+}  // namespace rowfs

@@ -1,0 +1,207 @@
+#include "storage/pack/zip_directory.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "storage/pack/zip_format.h"
+
+namespace rowfs {
+namespace {
+
+// The directory is read in pieces of this size.
+constexpr uint64_t kPieceBytes = 4 << 20;
+// The longest an entry can be: three 16-bit lengths.
+constexpr uint64_t kEntryBytesMax = kZipEntryBytes + 3 * 65535;
+// Deflate expands at most by this, plus the last block.
+constexpr uint64_t kDeflateRatioMax = 1032;
+
+constexpr uint16_t kStored = 0;
+constexpr uint16_t kDeflated = 8;
+
+// Hands out the directory's bytes, of which the tail has a part already.
+class DirectoryBytes {
+ public:
+  DirectoryBytes(const ObjectReader& reader, ByteSpan tail, ByteRange range)
+      : reader_(reader), tail_(tail), range_(range), next_(range.begin) {}
+
+  // At least the longest entry's bytes at the current position, fewer only at
+  // the end of the directory.
+  Result<ByteSpan> Ahead() {
+    if (buffer_.size() - at_ >= kEntryBytesMax || next_ == range_.end) {
+      return ByteSpan(buffer_).subspan(at_);
+    }
+    buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<int64_t>(at_));
+    at_ = 0;
+    const uint64_t tail_begin = reader_.size() - tail_.size();
+    const uint64_t size = std::min(kPieceBytes, range_.end - next_);
+    const size_t old = buffer_.size();
+    buffer_.resize(old + size);
+    const MutableByteSpan out = MutableByteSpan(buffer_).subspan(old);
+    const uint64_t from_store =
+        next_ >= tail_begin ? 0 : std::min(size, tail_begin - next_);
+    if (from_store > 0) {
+      ROWFS_RETURN_IF_ERROR(
+          reader_.ReadAt(next_, out.first(from_store), ReadKind::kMetadata));
+    }
+    const ByteSpan rest = tail_.subspan(
+        next_ + from_store - std::min(tail_begin, next_ + from_store),
+        size - from_store);
+    std::copy(rest.begin(), rest.end(),
+              out.begin() + static_cast<int64_t>(from_store));
+    next_ += size;
+    return ByteSpan(buffer_);
+  }
+  void Skip(size_t bytes) { at_ += bytes; }
+
+ private:
+  const ObjectReader& reader_;
+  const ByteSpan tail_;
+  const ByteRange range_;
+  uint64_t next_;
+  Bytes buffer_;
+  size_t at_ = 0;
+};
+
+Member MakeMember(const ZipEntry& entry, const ZipDirectory& directory) {
+  Member member;
+  member.name = entry.name;
+  if (entry.raw_name != entry.name) member.raw_name = entry.raw_name;
+  member.offset = entry.offset + directory.prefix();
+  member.stored = entry.stored;
+  member.size = entry.size;
+  member.crc = entry.crc;
+  member.coding = entry.method == kStored     ? MemberCoding::kStored
+                  : entry.method == kDeflated ? MemberCoding::kDeflated
+                                              : MemberCoding::kOther;
+  if (member.coding == MemberCoding::kOther) member.detail = entry.method;
+  const auto data =
+      CheckedAdd(member.offset, kZipLocalHeaderBytes + entry.raw_name.size());
+  const auto end =
+      data ? CheckedAdd(*data, member.stored) : std::optional<uint64_t>();
+  if (entry.encrypted()) {
+    member.fault = MemberFault::kEncrypted;
+  } else if (entry.disk != directory.disk) {
+    member.fault = MemberFault::kOtherDisk;
+  } else if (!end || *end > directory.begin) {
+    member.fault = MemberFault::kOutOfBounds;
+  } else if (member.coding == MemberCoding::kStored &&
+             member.size != member.stored) {
+    member.fault = MemberFault::kBadSize;
+  } else if (member.coding == MemberCoding::kDeflated &&
+             member.size / kDeflateRatioMax > member.stored + 1) {
+    member.fault = MemberFault::kBadSize;
+  }
+  return member;
+}
+
+uint64_t DataBegin(const Member& member) {
+  return member.offset + kZipLocalHeaderBytes + member.stored_name().size();
+}
+
+// Tells for each member how much room there is behind it, and which ones run
+// into the next.
+class Neighbours {
+ public:
+  Neighbours(const MemberTable& members, uint64_t directory_begin)
+      : directory_begin_(directory_begin) {
+    offsets_.reserve(members.size());
+    MemberTable::Cursor cursor(members);
+    while (cursor.Next()) offsets_.push_back(cursor.member().offset);
+    std::sort(offsets_.begin(), offsets_.end());
+  }
+
+  void Settle(Member* member) const {
+    if (member->fault == MemberFault::kOutOfBounds) return;
+    const auto [here, next] =
+        std::equal_range(offsets_.begin(), offsets_.end(), member->offset);
+    const uint64_t limit = next == offsets_.end()
+                               ? directory_begin_
+                               : std::min(*next, directory_begin_);
+    const uint64_t end = DataBegin(*member) + member->stored;
+    if (end > limit || next - here > 1) {
+      if (member->fault == MemberFault::kNone) {
+        member->fault = MemberFault::kOverlap;
+      }
+      return;
+    }
+    member->slack = limit - end;
+  }
+
+ private:
+  const uint64_t directory_begin_;
+  std::vector<uint64_t> offsets_;
+};
+
+// The same members with what their neighbours say about them.
+MemberTable SettleAll(const MemberTable& members, uint64_t directory_begin) {
+  const Neighbours neighbours(members, directory_begin);
+  MemberTableBuilder builder(1);
+  MemberTable::Cursor cursor(members);
+  while (cursor.Next()) {
+    Member member = cursor.member();
+    neighbours.Settle(&member);
+    builder.Add(member);
+  }
+  return builder.Finish();
+}
+
+// Where the directory really begins: bytes may precede the archive, and then
+// offsets count from there, or do not.
+Status FindBegin(const ObjectReader& reader, ByteSpan tail,
+                 ZipDirectory* directory) {
+  const uint64_t tail_begin = reader.size() - tail.size();
+  const auto begins_at = [&](uint64_t place) -> Result<bool> {
+    if (directory->end - place < kZipEntryBytes) return false;
+    if (place >= tail_begin)
+      return IsZipEntry(tail.subspan(place - tail_begin));
+    Bytes first(4);
+    ROWFS_RETURN_IF_ERROR(reader.ReadAt(place, first, ReadKind::kMetadata));
+    return IsZipEntry(first);
+  };
+  if (directory->begin == directory->stated_begin) return {};
+  ROWFS_ASSIGN_OR_RETURN(const bool good, begins_at(directory->begin));
+  if (good || directory->begin == directory->end) return {};
+  // With this one prefix() is 0.
+  directory->begin = directory->stated_begin;
+  return {};
+}
+
+}  // namespace
+
+Result<ZipContents> ReadZipDirectory(const ObjectReader& reader,
+                                     ByteSpan tail) {
+  const std::string uri = reader.uri();
+  ROWFS_ASSIGN_OR_RETURN(ZipDirectory directory,
+                         FindZipDirectory(tail, reader.size(), uri));
+  ROWFS_RETURN_IF_ERROR(FindBegin(reader, tail, &directory));
+  ZipContents contents;
+  contents.directory_begin = directory.begin;
+  DirectoryBytes bytes(reader, tail, {directory.begin, directory.end});
+  MemberTableBuilder builder(1);
+  uint64_t entries = 0;
+  for (;;) {
+    ROWFS_ASSIGN_OR_RETURN(const ByteSpan ahead, bytes.Ahead());
+    if (ahead.empty()) break;
+    Cursor in(ahead, uri);
+    Result<ZipEntry> entry = ReadZipEntry(&in);
+    if (!entry.ok()) {
+      // What may stand between the last entry and the end: a signature.
+      if (entries == 0) return entry.status();
+      if (entries < directory.entries) {
+        contents.damage = "the zip directory is damaged behind entry " +
+                          std::to_string(entries);
+      }
+      break;
+    }
+    bytes.Skip(in.position());
+    if (++entries > std::numeric_limits<uint32_t>::max()) {
+      return Status(Code::kResourceExhausted, uri + ": too many members");
+    }
+    if (entry.value().is_directory()) continue;
+    builder.Add(MakeMember(entry.value(), directory));
+  }
+  contents.members = SettleAll(builder.Finish(), directory.begin);
+  return contents;
+}
+
+}  // namespace rowfs
