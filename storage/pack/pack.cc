@@ -1,5 +1,7 @@
 #include "storage/pack/pack.h"
 
+#include "storage/pack/shard_list.h"
+#include "storage/pack/tar_pack.h"
 #include "storage/pack/zip_pack.h"
 
 namespace rowfs {
@@ -24,7 +26,17 @@ std::optional<PackReference> ParsePackReference(std::string_view text) {
 
 Result<std::shared_ptr<const Pack>> OpenPack(const Location& location,
                                              const OpenContext& context) {
-  return OpenZip(location, context);
+  if (ShardKindOf(location.path) == ShardKind::kTar) {
+    return OpenTar(location, context);
+  }
+  Result<std::shared_ptr<const Pack>> zip = OpenZip(location, context);
+  if (zip.ok() || ShardKindOf(location.path) == ShardKind::kZip ||
+      zip.status().code() != Code::kCorruption) {
+    return zip;
+  }
+  // A name that says nothing: a tar, if it is no zip.
+  Result<std::shared_ptr<const Pack>> tar = OpenTar(location, context);
+  return tar.ok() ? tar : zip;
 }
 
 }  // namespace rowfs

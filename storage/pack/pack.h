@@ -60,7 +60,7 @@ class Pack : public std::enable_shared_from_this<Pack> {
                             MutableByteSpan out) const = 0;
 };
 
-// Open the zip or tar at `location`; its first or last bytes say which. A zip
+// Open the zip or tar at `location`; its name says which, else its bytes. A zip
 // costs its tail (256 KiB, and the rest of a longer directory), a tar one pass
 // over its headers. With a cache directory the index of a tar and of a remote
 // zip is kept there. kCorruption, kUnsupported name the shard.

@@ -338,10 +338,9 @@ Result<std::unique_ptr<TableSource>> OpenRows(const Location& location,
                                               const std::string& format,
                                               RowRule rule,
                                               const OpenContext& context) {
-  ROWFS_ASSIGN_OR_RETURN(ShardList list, ListShards(location));
+  ROWFS_ASSIGN_OR_RETURN(ShardList list, ListShards(location, false));
   std::vector<std::shared_ptr<const Pack>> packs;
-  if (list.shards.empty() || (list.others && list.zips + list.tars == 0 &&
-                              !location.store->Stat(location.path).ok())) {
+  if (list.shards.empty()) {
     // No shards: the folder itself is the pack.
     ROWFS_ASSIGN_OR_RETURN(packs.emplace_back(),
                            OpenFolderPack(location, context));
@@ -358,6 +357,24 @@ Result<std::unique_ptr<TableSource>> OpenRows(const Location& location,
   }
   return std::unique_ptr<TableSource>(std::make_unique<PackSource>(
       format, std::move(rows), std::move(list.names)));
+}
+
+// What a file is whose name does not say.
+ShardKind KindByMagic(const Location& file) {
+  Bytes head(264);
+  const Result<ObjectMeta> meta = file.store->Stat(file.path);
+  if (!meta.ok()) return ShardKind::kNone;
+  head.resize(std::min<uint64_t>(head.size(), meta.value().size));
+  if (head.size() < 22 ||
+      !file.store->ReadAt({file.path, meta.value().etag}, 0, head).ok()) {
+    return ShardKind::kNone;
+  }
+  const std::string_view text = AsText(head);
+  if (text.starts_with("PK\x03\x04") || text.starts_with("PK\x05\x06")) {
+    return ShardKind::kZip;
+  }
+  const bool tar = text.size() > 262 && text.substr(257, 5) == "ustar";
+  return tar ? ShardKind::kTar : ShardKind::kNone;
 }
 
 TableFormat MakeFormat(std::string name, RowRule rule,
@@ -387,7 +404,11 @@ TableFormat MakeFormat(std::string name, RowRule rule,
 std::vector<TableFormat> PackFormats() {
   const auto shards = [](ShardKind kind) {
     return [kind](const Location& location) -> Result<bool> {
-      ROWFS_ASSIGN_OR_RETURN(const ShardList list, ListShards(location));
+      ROWFS_ASSIGN_OR_RETURN(const ShardList list, ListShards(location, true));
+      if (list.others && list.shards.size() == 1 &&
+          list.zips + list.tars == 0) {
+        return KindByMagic(list.shards[0]) == kind;
+      }
       if (list.others) return false;
       return kind == ShardKind::kZip ? list.zips > 0
                                      : list.tars > 0 && list.zips == 0;

@@ -39,7 +39,8 @@ std::string_view BaseName(std::string_view path) {
 
 class Walker {
  public:
-  Walker(const Location& root, ShardList* list) : root_(root), list_(*list) {}
+  Walker(const Location& root, bool strict, ShardList* list)
+      : root_(root), strict_(strict), list_(*list) {}
 
   Status Walk(const std::string& below, size_t depth) {
     if (++folders_ > kFoldersMax || depth > kDepthMax) {
@@ -61,10 +62,12 @@ class Walker {
       }
       ++(kind == ShardKind::kZip ? list_.zips : list_.tars);
       list_.names.push_back(path);
-      if (list_.names.size() > kShardsMax) list_.others = true;
+      if (list_.names.size() > kShardsMax) {
+        return {Code::kResourceExhausted, root_.uri() + ": too many shards"};
+      }
     }
     for (const ListEntry& entry : entries) {
-      if (list_.others) return {};
+      if (list_.others && strict_) return {};
       if (!entry.is_directory || entry.name.starts_with('.')) continue;
       ROWFS_RETURN_IF_ERROR(Walk(
           below.empty() ? entry.name : below + "/" + entry.name, depth + 1));
@@ -74,6 +77,7 @@ class Walker {
 
  private:
   const Location root_;
+  const bool strict_;
   ShardList& list_;
   size_t folders_ = 0;
 };
@@ -155,7 +159,7 @@ Result<std::vector<std::string>> ExpandBraces(std::string_view text) {
   return std::vector<std::string>{std::string(text)};
 }
 
-Result<ShardList> ListShards(const Location& location) {
+Result<ShardList> ListShards(const Location& location, bool strict) {
   ShardList list;
   const auto add = [&](const std::string& path) {
     const ShardKind kind = ShardKindOf(path);
@@ -178,7 +182,7 @@ Result<ShardList> ListShards(const Location& location) {
   if (!location.store->capabilities().list) {
     return Status(Code::kNotFound, location.uri() + ": there is nothing");
   }
-  ROWFS_RETURN_IF_ERROR(Walker(location, &list).Walk("", 0));
+  ROWFS_RETURN_IF_ERROR(Walker(location, strict, &list).Walk("", 0));
   std::sort(list.names.begin(), list.names.end());
   for (const std::string& name : list.names) {
     list.shards.push_back(location.Join(name));

@@ -151,7 +151,9 @@ Status FindBegin(const ObjectReader& reader, ByteSpan tail,
                  ZipDirectory* directory) {
   const uint64_t tail_begin = reader.size() - tail.size();
   const auto begins_at = [&](uint64_t place) -> Result<bool> {
-    if (directory->end - place < kZipEntryBytes) return false;
+    if (place > directory->end || directory->end - place < kZipEntryBytes) {
+      return false;
+    }
     if (place >= tail_begin)
       return IsZipEntry(tail.subspan(place - tail_begin));
     Bytes first(4);
@@ -160,7 +162,10 @@ Status FindBegin(const ObjectReader& reader, ByteSpan tail,
   };
   if (directory->begin == directory->stated_begin) return {};
   ROWFS_ASSIGN_OR_RETURN(const bool good, begins_at(directory->begin));
-  if (good || directory->begin == directory->end) return {};
+  if (good || directory->begin == directory->end ||
+      directory->stated_begin > directory->end) {
+    return {};
+  }
   // With this one prefix() is 0.
   directory->begin = directory->stated_begin;
   return {};

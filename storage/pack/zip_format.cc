@@ -143,12 +143,11 @@ std::optional<Candidate> ReadEnd(ByteSpan tail, uint64_t base, uint64_t at) {
       directory.stated_begin = LoadU64(record.subspan(48));
     }
   }
-  if (bytes > directory.end || directory.stated_begin > directory.end) {
-    return {};
-  }
+  if (bytes > directory.end) return {};
   directory.begin = directory.end - bytes;
   const auto begins_at = [&](uint64_t place) {
-    return place < base || IsZipEntry(tail.subspan(place - base));
+    return place < base ||
+           (place < directory.end && IsZipEntry(tail.subspan(place - base)));
   };
   const bool empty = bytes == 0;
   const bool good = !empty && (begins_at(directory.begin) ||

@@ -26,8 +26,10 @@ struct ZipDirectory {
   uint32_t disk = 0;
 
   // To be added to every stated offset when the directory is at `begin`.
-  // Wraps where the archive claims to begin before the file.
-  uint64_t prefix() const { return begin - stated_begin; }
+  // None where the archive claims to begin before the file.
+  uint64_t prefix() const {
+    return begin < stated_begin ? 0 : begin - stated_begin;
+  }
 };
 
 // Longest end of a file that can hold its end record, zip64 parts and comment.
