@@ -66,6 +66,37 @@ constexpr Flag kIngestFlags[] = {
     kFormatFlag,
 };
 
+constexpr Flag kDeleteFlags[] = {
+    {"--where", "ROWS|@FILE",
+     "rows like 0,5-6,100- (0-based, ends included), or a file of such lines"},
+    kJsonFlag,
+};
+
+constexpr Flag kCompactFlags[] = {
+    {"--rows-per-fragment", "N",
+     "join fragments until they have N rows (1048576)"},
+    {"--deleted-percent", "P",
+     "rewrite a fragment with more deleted rows than this (10)"},
+    kJsonFlag,
+};
+
+constexpr Flag kGcFlags[] = {
+    {"--grace", "TIME", "keep what is younger: 7d (default), 12h, 30m, 0"},
+    {"--dry-run", "", "say what would go, remove nothing"},
+    kJsonFlag,
+};
+
+constexpr Flag kVerifyFlags[] = {
+    {"--quick", "", "files, counts and where blobs lie; do not read values"},
+    kJsonFlag,
+    kAllowExternalFlag,
+    kFormatFlag,
+};
+
+constexpr Flag kTagFlags[] = {
+    kJsonFlag,
+};
+
 constexpr Flag kExtractFlags[] = {
     {"--column", "C", "the blob column"},
     {"--row", "N", "the row, 0-based"},
@@ -133,6 +164,43 @@ constexpr Command kCommands[] = {
     {"append", "INPUT...", "add rows to a Lance dataset",
      "The rows take the dataset's schema, layout and file version.",
      kIngestFlags, 1, 10'000, CmdAppend},
+    {"delete", "DATASET", "delete rows of a Lance dataset",
+     "A new version is without the rows; older ones keep them, and no file "
+     "goes before\n`rowfs compact` and `rowfs gc`. Row numbers are those of "
+     "DATASET as it is now, or\nof version N with DATASET@vN. Try:\n"
+     "  rowfs delete v.lance --where 0,5-6,100-\n"
+     "  rowfs delete v.lance --where @bad_rows.txt",
+     kDeleteFlags, 1, 1, CmdDelete},
+    {"compact", "DATASET", "join small fragments, drop deleted rows for good",
+     "Rows keep their order, values, row ids and views (nothing is ingested "
+     "again).\nOld versions stay as they are. DATASET@BRANCH compacts a "
+     "branch. Try:\n"
+     "  rowfs compact v.lance && rowfs gc v.lance",
+     kCompactFlags, 1, 1, CmdCompact},
+    {"gc", "DATASET", "remove files that no version refers to",
+     "Such files are left by writers that were killed or lost a race. "
+     "Versions, tags\nand branches stay, and so does what is younger than the "
+     "grace time: it may belong\nto a commit on its way. Try:\n"
+     "  rowfs gc v.lance --dry-run\n"
+     "  rowfs gc v.lance --grace 1h",
+     kGcFlags, 1, 1, CmdGc},
+    {"verify", "SOURCE", "check that a dataset is whole",
+     "Every file is there and says what the version says, every value can be "
+     "read, the\nbytes of every blob are where its cell points, tags and "
+     "branches lead to versions.\nPrints a line a finding; exit code 1 if "
+     "there are any. Try:\n"
+     "  rowfs verify v.lance\n"
+     "  rowfs verify v.lance@v3 --json",
+     kVerifyFlags, 1, 1, CmdVerify},
+    {"tag", "list|create|update|delete DATASET [NAME]",
+     "name versions of a Lance dataset",
+     "A tag is a name for a version: DATASET@NAME opens it, and a mount has it "
+     "under\n.tags/NAME. `create` and `update` name the newest version, or the "
+     "one behind '@'.\n`delete` removes the name; the version stays. Try:\n"
+     "  rowfs tag create v.lance@v3 train-2024\n"
+     "  rowfs tag update v.lance train-2024\n"
+     "  rowfs tag list v.lance --json",
+     kTagFlags, 2, 3, CmdTag},
     {"extract-frame", "DATASET", "read frames of one video",
      "Reads exactly the bytes from the key frame to the frame, in one "
      "request.\n"
