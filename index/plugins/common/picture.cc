@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -82,11 +83,6 @@ std::vector<Taps> MakeTaps(uint32_t from, uint32_t to) {
   return taps;
 }
 
-bool HasAlpha(const Raster& r) {
-  return (r.type == SampleType::kU8 || r.type == SampleType::kU16) &&
-         (r.channels == 2 || r.channels == 4);
-}
-
 // One row as floats, colors multiplied by alpha.
 template <typename T>
 void LoadRow(const Raster& r, uint32_t y, std::vector<float>* row) {
@@ -96,22 +92,21 @@ void LoadRow(const Raster& r, uint32_t y, std::vector<float>* row) {
     sample = static_cast<float>(Load<T>(at));
     at += sizeof(T);
   }
-  if (!HasAlpha(r)) return;
+  if (!r.alpha) return;
   for (size_t i = 0; i < row->size(); i += r.channels) {
-    const float alpha = (*row)[i + r.channels - 1];
-    for (size_t c = 0; c + 1 < r.channels; ++c) (*row)[i + c] *= alpha;
+    const float alpha = (*row)[i + r.colors];
+    for (size_t c = 0; c < r.colors; ++c) (*row)[i + c] *= alpha;
   }
 }
 
 template <typename T>
 void StoreRow(const std::vector<float>& row, uint32_t y, Raster* r) {
   uint8_t* at = r->samples.data() + y * r->stride();
-  const bool has_alpha = HasAlpha(*r);
   for (size_t i = 0; i < row.size(); ++i, at += sizeof(T)) {
     float value = row[i];
     const size_t c = i % r->channels;
-    if (has_alpha && c + 1 < r->channels) {
-      const float alpha = row[i - c + r->channels - 1];
+    if (r->alpha && c < r->colors) {
+      const float alpha = row[i - c + r->colors];
       value = alpha > 0 ? value / alpha : 0;
     }
     if constexpr (std::is_floating_point_v<T>) {
@@ -162,20 +157,44 @@ void ScaleRows(const Raster& from, Raster* to) {
 
 // One sample as it is shown, in 8 bits or 16.
 template <typename T>
-uint16_t Shown(const uint8_t* at) {
+uint16_t Shown(const uint8_t* at, const Raster& r) {
   const T value = Load<T>(at);
   if constexpr (std::is_floating_point_v<T>) {
-    if (!(value > 0)) return 0;  // NaN as well
-    return static_cast<uint16_t>(std::min<double>(value, 1) * 65535 + 0.5);
+    const double part = (double{value} - r.low) / (r.high - r.low);
+    if (!(part > 0)) return 0;  // NaN as well
+    return static_cast<uint16_t>(std::min<double>(part, 1) * 65535 + 0.5);
   } else if constexpr (std::is_same_v<T, int8_t>) {
     return static_cast<uint8_t>(value);
   } else if constexpr (std::is_same_v<T, uint32_t>) {
-    return static_cast<uint16_t>(value >> 16);
+    const int spare = r.bits == 0 ? 16 : r.bits - 16;
+    return static_cast<uint16_t>(
+        std::min<uint32_t>(value >> spare, 65535));
   } else if constexpr (std::is_same_v<T, int32_t>) {
     return static_cast<uint16_t>(value < 0 ? 0 : value >> 15);
+  } else if constexpr (std::is_same_v<T, uint16_t>) {
+    if (r.bits == 0) return value;
+    const uint32_t most = (1u << r.bits) - 1;
+    return static_cast<uint16_t>(
+        (std::min<uint32_t>(value, most) * 65535 + most / 2) / most);
   } else {
     return static_cast<uint16_t>(value < 0 ? 0 : value);
   }
+}
+
+// All that describes `raster`.
+Raster WithoutSamples(const Raster& raster) {
+  Raster out;
+  out.width = raster.width;
+  out.height = raster.height;
+  out.channels = raster.channels;
+  out.type = raster.type;
+  out.colors = raster.colors;
+  out.alpha = raster.alpha;
+  out.bits = raster.bits;
+  out.low = raster.low;
+  out.high = raster.high;
+  out.icc = raster.icc;
+  return out;
 }
 
 uint32_t SampleAt(const Picture& p, size_t index) {
@@ -247,13 +266,15 @@ Result<Raster> MakeRaster(uint32_t width, uint32_t height, uint32_t channels,
   r.height = height;
   r.channels = channels;
   r.type = type;
+  r.colors = channels < 3 ? 1 : 3;
+  r.alpha = channels == 2 || channels == 4;
   r.samples.resize(static_cast<size_t>(pixels * pixel));
   return r;
 }
 
 Raster Crop(const Raster& raster, const PixelRect& rect) {
-  Raster out = raster;
-  if (rect == PixelRect{0, 0, raster.width, raster.height}) return out;
+  if (rect == PixelRect{0, 0, raster.width, raster.height}) return raster;
+  Raster out = WithoutSamples(raster);
   out.width = rect.width;
   out.height = rect.height;
   out.samples.resize(out.stride() * rect.height);
@@ -268,7 +289,8 @@ Raster Crop(const Raster& raster, const PixelRect& rect) {
 
 Raster Upright(Raster raster, uint8_t orientation) {
   if (orientation < 2 || orientation > 8) return raster;
-  Raster out = raster;
+  Raster out = WithoutSamples(raster);
+  out.samples.resize(raster.samples.size());
   if (SwapsSides(orientation)) std::swap(out.width, out.height);
   const size_t size = raster.pixel_size();
   // Bits of what to do: stored row runs along x or y, from which end.
@@ -318,40 +340,47 @@ uint8_t OrientationOf(bool mirror, uint8_t quarters) {
 Result<Raster> Scale(const Raster& raster, uint32_t width, uint32_t height) {
   if (width == raster.width && height == raster.height) return raster;
   PLUGIN_ASSIGN_OR_RETURN(
-      Raster out, MakeRaster(width, height, raster.channels, raster.type));
-  out.icc = raster.icc;
+      Raster sized, MakeRaster(width, height, raster.channels, raster.type));
+  Raster out = WithoutSamples(raster);
+  out.width = width;
+  out.height = height;
+  out.samples = std::move(sized.samples);
   WithType(raster.type,
            [&](auto sample) { ScaleRows<decltype(sample)>(raster, &out); });
   return out;
 }
 
-ImageShape ShownShape(uint32_t width, uint32_t height, uint32_t channels,
-                      SampleType type) {
+ImageShape ShownShape(const Raster& raster) {
   ImageShape shape;
-  shape.width = width;
-  shape.height = height;
-  shape.deep = type != SampleType::kU8 && type != SampleType::kI8;
-  const bool plain = type == SampleType::kU8 || type == SampleType::kU16;
-  shape.gray = channels < 3;
-  shape.alpha = plain && (channels == 2 || channels == 4);
+  shape.width = raster.width;
+  shape.height = raster.height;
+  shape.deep =
+      raster.type != SampleType::kU8 && raster.type != SampleType::kI8;
+  shape.gray = raster.colors == 1;
+  shape.alpha = raster.alpha;
   return shape;
 }
 
-Picture ShownPicture(const Raster& r) {
-  const ImageShape shape = ShownShape(r.width, r.height, r.channels, r.type);
-  Picture p = EmptyPicture(shape, r.icc);
-  if (shape.channels() == r.channels &&
-      (r.type == SampleType::kU8 || r.type == SampleType::kU16)) {
-    p.samples = r.samples;
+Picture ShownPicture(Raster raster) {
+  const ImageShape shape = ShownShape(raster);
+  if (shape.channels() == raster.channels &&
+      (raster.type == SampleType::kU8 ||
+       (raster.type == SampleType::kU16 && raster.bits == 0))) {
+    Picture p;
+    p.shape = shape;
+    p.samples = std::move(raster.samples);
+    p.icc = std::move(raster.icc);
     return p;
   }
-  const size_t pixels = size_t{r.width} * r.height;
-  WithType(r.type, [&](auto sample) {
+  Picture p = EmptyPicture(shape, raster.icc);
+  const size_t pixels = size_t{raster.width} * raster.height;
+  WithType(raster.type, [&](auto sample) {
     using T = decltype(sample);
     for (size_t i = 0; i < pixels; ++i) {
-      const uint8_t* at = r.samples.data() + i * r.pixel_size();
+      const uint8_t* at = raster.samples.data() + i * raster.pixel_size();
       for (size_t c = 0; c < shape.channels(); ++c) {
-        PutSample(&p, i * shape.channels() + c, Shown<T>(at + c * sizeof(T)));
+        PutSample(&p, i * shape.channels() + c,
+                  Shown<T>(at + c * sizeof(T), raster));
       }
     }
   });
@@ -405,7 +434,7 @@ Picture WithQuality(Picture picture, IiifQuality quality) {
   return out;
 }
 
-Result<Bytes> EncodeRaster(const Raster& raster, ImageFormat format,
+Result<Bytes> EncodeRaster(Raster raster, ImageFormat format,
                            const ImageOptions& options, IiifQuality quality) {
   const bool as_is =
       quality == IiifQuality::kDefault || quality == IiifQuality::kColor;
@@ -415,7 +444,7 @@ Result<Bytes> EncodeRaster(const Raster& raster, ImageFormat format,
     out.insert(out.end(), raster.samples.begin(), raster.samples.end());
     return out;
   }
-  Picture picture = WithQuality(ShownPicture(raster), quality);
+  Picture picture = WithQuality(ShownPicture(std::move(raster)), quality);
   return EncodeImage(Reduce(std::move(picture), format, options), format,
                      options);
 }

@@ -29,15 +29,19 @@ size_t SampleSize(SampleType type);
 // "|u1", "<f4", as NPY files name it.
 std::string_view NpyType(SampleType type);
 
-// Rows from the top, without padding; samples interleaved, little-endian.
-// Channels of kU8 and kU16: 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA (alpha not
-// premultiplied), more: the first three are shown. Of the other types: the
-// first is shown as gray, or the first three when there are three or more.
+// Rows from the top, without padding; samples interleaved, little-endian. The
+// first `colors` channels are gray or RGB; alpha, when there is one, comes next
+// and is not premultiplied; what follows is kept in npy and not shown.
 struct Raster {
   uint32_t width = 0;
   uint32_t height = 0;
   uint32_t channels = 0;
   SampleType type = SampleType::kU8;
+  uint8_t colors = 1;  // 1 or 3
+  bool alpha = false;
+  uint8_t bits = 0;  // of unsigned samples that do not use all of their type
+  double low = 0;    // floats: what is shown black
+  double high = 1;   // and white
   Bytes samples;
   Bytes icc;
 
@@ -45,7 +49,8 @@ struct Raster {
   size_t stride() const { return width * pixel_size(); }
 };
 
-// A raster of zeros. ROWFS_E_LIMIT above 1 GiB.
+// A raster of zeros: 1 channel is gray, 2 are gray and alpha, 3 RGB, 4 RGBA,
+// more are RGB and others. ROWFS_E_LIMIT above 1 GiB.
 Result<Raster> MakeRaster(uint32_t width, uint32_t height, uint32_t channels,
                           SampleType type);
 
@@ -70,13 +75,12 @@ Result<Raster> Scale(const Raster& raster, uint32_t width, uint32_t height);
 
 // What `raster` is shown as: 8 or 16 bits. kU32 gives its upper 16 bits;
 // negative samples are 0 (of kI8 the bits are kept: unsigned bytes that were
-// declared signed are common, readers ignore the sign); floats are taken as
-// [0, 1].
-Picture ShownPicture(const Raster& raster);
+// declared signed are common, readers ignore the sign); floats are taken from
+// [low, high].
+Picture ShownPicture(Raster raster);
 
 // The shape of ShownPicture.
-ImageShape ShownShape(uint32_t width, uint32_t height, uint32_t channels,
-                      SampleType type);
+ImageShape ShownShape(const Raster& raster);
 
 // `picture` with no more depth, channels and alpha than `format` holds: 16 bits
 // lose the lower 8, transparent parts are laid over white.
@@ -87,7 +91,7 @@ Picture WithQuality(Picture picture, IiifQuality quality);
 
 // `raster` as a file. In npy every sample type and channel is kept, in the
 // others it is what ShownPicture and Reduce make of it.
-Result<Bytes> EncodeRaster(const Raster& raster, ImageFormat format,
+Result<Bytes> EncodeRaster(Raster raster, ImageFormat format,
                            const ImageOptions& options,
                            IiifQuality quality = IiifQuality::kDefault);
 

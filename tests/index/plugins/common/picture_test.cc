@@ -89,7 +89,7 @@ TEST(Picture, HasTheSizesItSays) {
       const Raster r = MakeRaster(5, 3, channels, type).value();
       for (const ImageFormat f : kImageFormats) {
         const auto size =
-            ExactImageSize(f, ShownShape(5, 3, channels, type), {});
+            ExactImageSize(f, ShownShape(r), {});
         const auto file = EncodeRaster(r, f, {});
         ASSERT_TRUE(file.ok()) << ImageExtension(f) << file.status().message();
         if (size) {
