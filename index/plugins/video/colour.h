@@ -6,7 +6,7 @@
 
 #include "index/plugins/common/bytes.h"
 #include "index/plugins/common/image_encoder.h"
-#include "index/plugins/video/libav.h"
+#include "index/plugins/common/libav.h"
 #include "index/plugins/video/media_index.h"
 
 namespace rowfs::plugin {

@@ -11,7 +11,7 @@
 
 #include "index/plugins/common/bytes.h"
 #include "index/plugins/common/status.h"
-#include "index/plugins/video/libav.h"
+#include "index/plugins/common/libav.h"
 #include "index/plugins/video/media_index.h"
 #include "index/plugins/video/param_sets.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "index/plugins/video/libav.h"
+#include "index/plugins/common/libav.h"
 #include "index/plugins/video/media_index.h"
 
 namespace rowfs::plugin {

@@ -5,45 +5,11 @@
 #include <optional>
 #include <string_view>
 
-#include "index/plugins/common/json_text.h"
+#include "index/plugins/common/json_object.h"
 #include "index/plugins/video/container.h"
 
 namespace rowfs::plugin {
 namespace {
-
-// One JSON object, member by member.
-class ObjectWriter {
- public:
-  explicit ObjectWriter(std::string* out) : out_(out) { *out_ += '{'; }
-  ~ObjectWriter() { *out_ += '}'; }
-  ObjectWriter(const ObjectWriter&) = delete;
-  ObjectWriter& operator=(const ObjectWriter&) = delete;
-
-  // The name; the caller appends the value.
-  std::string& Key(std::string_view name) {
-    if (!first_) *out_ += ", ";
-    first_ = false;
-    PutQuoted(name, out_);
-    *out_ += ": ";
-    return *out_;
-  }
-  void Text(std::string_view name, std::string_view value) {
-    PutQuoted(value, &Key(name));
-  }
-  void Number(std::string_view name, int64_t value) {
-    Key(name) += std::to_string(value);
-  }
-  void Bool(std::string_view name, bool value) {
-    Key(name) += value ? "true" : "false";
-  }
-  void Time(std::string_view name, const ExactTime& value) {
-    Key(name) += value.ToDecimal();
-  }
-
- private:
-  std::string* out_;
-  bool first_ = true;
-};
 
 std::string Ratio(TimeBase ratio, char between) {
   return std::to_string(ratio.num) + between + std::to_string(ratio.den);

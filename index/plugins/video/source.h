@@ -12,34 +12,18 @@
 #include <string>
 #include <vector>
 
+#include "index/plugins/common/av_input.h"
 #include "index/plugins/common/bytes.h"
 #include "index/plugins/common/status.h"
-#include "index/plugins/video/libav.h"
 #include "index/plugins/video/media_index.h"
 
 namespace rowfs::plugin {
 
-class SourceFile {
+class SourceFile : public AvInput {
  public:
-  // Open the container and look at its streams. `name` is only used for its
-  // extension. `reader.ctx` must stay valid as long as the file is open.
-  // ROWFS_E_UNSUPPORTED for a format that is not ours, ROWFS_E_CORRUPT when it
-  // does not parse, ROWFS_E_IO when the reader failed.
+  // AvInput::OpenFormat with the containers and codecs of this plugin.
   static Result<std::unique_ptr<SourceFile>> Open(const rowfs_reader& reader,
                                                   const std::string& name);
-  ~SourceFile();
-  SourceFile(const SourceFile&) = delete;
-  SourceFile& operator=(const SourceFile&) = delete;
-
-  AVFormatContext* format() { return format_; }
-  uint64_t size() const { return reader_.size; }
-
-  // The next packet of any stream; false at the end. A damaged tail ends the
-  // file early, as it does for every player.
-  Result<bool> NextPacket(AVPacket* packet);
-
-  // Read out.size() bytes at `offset`; ROWFS_E_CORRUPT past the end.
-  Status ReadAt(uint64_t offset, std::span<uint8_t> out);
 
   // How the packets of `stream` lie in the file: kNone for one piece.
   PesStream PesOf(const AVStream& stream);
@@ -50,20 +34,8 @@ class SourceFile {
                                               int64_t hint, uint32_t skip,
                                               ByteSpan data);
 
-  // Where the bytes `data` lie in one piece, at or a little behind `hint`.
-  Result<std::optional<uint64_t>> Locate(int64_t hint, ByteSpan data);
-
  private:
-  explicit SourceFile(const rowfs_reader& reader) : reader_(reader) {}
-  Status OpenFormat(const std::string& name);
-  static int ReadCallback(void* opaque, uint8_t* out, int size);
-  static int64_t SeekCallback(void* opaque, int64_t offset, int whence);
-
-  rowfs_reader reader_;
-  AVIOContext* io_ = nullptr;
-  AVFormatContext* format_ = nullptr;
-  uint64_t position_ = 0;
-  int32_t read_error_ = ROWFS_OK;  // what the host's reader said last
+  explicit SourceFile(const rowfs_reader& reader) : AvInput(reader) {}
 };
 
 }  // namespace rowfs::plugin

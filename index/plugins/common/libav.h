@@ -1,8 +1,8 @@
-// Owning pointers for the libav types the plugin uses, and its error texts.
+// Owning pointers for the libav types that plugins use, and its error texts.
 //
 // No state of its own; the libraries' log is silenced by SilenceLibav.
-#ifndef ROWFS_INDEX_PLUGINS_VIDEO_LIBAV_H_
-#define ROWFS_INDEX_PLUGINS_VIDEO_LIBAV_H_
+#ifndef ROWFS_INDEX_PLUGINS_COMMON_LIBAV_H_
+#define ROWFS_INDEX_PLUGINS_COMMON_LIBAV_H_
 
 extern "C" {
 #include <libavcodec/avcodec.h>
@@ -43,4 +43,4 @@ std::string AvError(int code);
 void SilenceLibav();
 
 }  // namespace rowfs::plugin
-#endif  // ROWFS_INDEX_PLUGINS_VIDEO_LIBAV_H_
+#endif  // ROWFS_INDEX_PLUGINS_COMMON_LIBAV_H_

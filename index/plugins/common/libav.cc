@@ -1,4 +1,4 @@
-#include "index/plugins/video/libav.h"
+#include "index/plugins/common/libav.h"
 
 #include <array>
 #include <cstring>
