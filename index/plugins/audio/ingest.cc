@@ -1,0 +1,362 @@
+#include "index/plugins/audio/ingest.h"
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+
+#include "index/plugins/audio/envelope.h"
+#include "index/plugins/audio/info_json.h"
+#include "index/plugins/audio/preroll.h"
+#include "index/plugins/audio/sound_config.h"
+#include "index/plugins/audio/sound_decoder.h"
+#include "index/plugins/audio/sound_file.h"
+#include "index/plugins/audio/source_sound.h"
+#include "index/plugins/audio/trims.h"
+#include "index/plugins/audio/verifier.h"
+#include "index/plugins/audio/wav.h"
+#include "index/plugins/common/emit.h"
+#include "index/plugins/common/mux_one.h"
+
+namespace rowfs::plugin {
+namespace {
+
+constexpr size_t kCopyBytes = 1 << 20;
+// Packets at the end that are decoded even when nothing is verified, since
+// there decoders differ from what packets say; and those before them that the
+// decoder may need.
+constexpr size_t kTailPackets = 4;
+constexpr size_t kTailHeld = 16;
+
+std::string LowerExtension(std::string_view name) {
+  const size_t point = name.rfind('.');
+  std::string out;
+  if (point == std::string_view::npos) return out;
+  for (const char c : name.substr(point + 1)) {
+    const char low =
+        c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if ((low < 'a' || low > 'z') && (low < '0' || low > '9')) return {};
+    out += low;
+  }
+  return out.size() <= 8 ? out : std::string();
+}
+
+class Ingest {
+ public:
+  explicit Ingest(const rowfs_ingest_request& request) : request_(request) {}
+
+  Status Run();
+
+ private:
+  Status Open();
+  void ChooseLayout();
+  void KeepSource();
+  Status ScanLinear();
+  // False when the container does not list its packets.
+  Result<bool> ScanListed();
+  Status ScanPackets();
+  Status AddPacket(const SourcePacket& source);
+  Result<uint32_t> CountSamples(const SourcePacket& source, Bytes* samples);
+  Status StorePacket(const SourcePacket& source);
+  // Decode the last packets, which nobody has decoded.
+  Status DecodeTail();
+  void MakeSampleEntry(ByteSpan packet);
+  Status Write(ByteSpan bytes);
+  Status CopySource(uint64_t begin, uint64_t end);
+  Status Finish();
+  bool verifies() const { return request_.verify != ROWFS_VERIFY_OFF; }
+
+  const rowfs_ingest_request& request_;
+  std::unique_ptr<SourceSound> source_;
+  SoundIndex index_;
+  bool verbatim_ = false;  // the blob is the source
+  uint64_t written_ = 0;
+  std::unique_ptr<SoundDecoder> decoder_;
+  std::optional<Verifier> verifier_;
+  std::optional<Trims> trims_;
+  Mp3Reservoir reservoir_;
+  OggPager pager_;
+  Envelope envelope_;
+  std::deque<Bytes> tail_;  // the last packets
+};
+
+Status Ingest::Write(ByteSpan bytes) {
+  const rowfs_sink& sink = request_.payload;
+  const int32_t code = sink.write(sink.ctx, bytes.data(), bytes.size());
+  written_ += bytes.size();
+  return code == ROWFS_OK ? Status() : Status(code, "the host stopped");
+}
+
+Status Ingest::CopySource(uint64_t begin, uint64_t end) {
+  Bytes buffer;
+  for (uint64_t at = begin; at < end; at += buffer.size()) {
+    buffer.resize(
+        static_cast<size_t>(std::min<uint64_t>(kCopyBytes, end - at)));
+    PLUGIN_RETURN_IF_ERROR(source_->ReadAt(at, buffer));
+    PLUGIN_RETURN_IF_ERROR(Write(buffer));
+  }
+  return {};
+}
+
+Status Ingest::Open() {
+  index_ = {};
+  const std::string name(FromStr(request_.file_name));
+  PLUGIN_ASSIGN_OR_RETURN(source_, SourceSound::Open(request_.input, name));
+  PLUGIN_RETURN_IF_ERROR(source_->Describe(&index_));
+  PLUGIN_ASSIGN_OR_RETURN(const SoundConfig config,
+                          ParseSoundConfig(FromStr(request_.config), true));
+  index_.segment_ns = config.segment_ns.value_or(kSecondNs);
+  index_.head.type = config.type.value_or(index_.head.type);
+  PLUGIN_ASSIGN_OR_RETURN(decoder_, SoundDecoder::Open(index_));
+  trims_.emplace(source_->InitialSkip());
+  ChooseLayout();
+  return {};
+}
+
+void Ingest::ChooseLayout() {
+  SoundHead& head = index_.head;
+  head.stored = request_.layout == ROWFS_LAYOUT_STORED;
+  head.file = ChooseSoundFile(index_, source_->IsFramed());
+  verbatim_ = !head.stored || request_.keep_container != 0 ||
+              source_->HasOtherStreams() || head.file == SoundFile::kVerbatim;
+  head.ogg_pages = verbatim_ && source_->IsOgg();
+  head.source_extension = LowerExtension(FromStr(request_.file_name));
+  head.extension = ExtensionOf(head.file, index_.codec);
+  if (verbatim_) KeepSource();
+  const Exactness exactness = ExactnessOf(index_.codec);
+  head.exact = exactness == Exactness::kAlways ||
+               (verifies() && exactness == Exactness::kSometimes);
+}
+
+// The blob is the source file as it is.
+void Ingest::KeepSource() {
+  SoundHead& head = index_.head;
+  verbatim_ = true;
+  head.file = SoundFile::kVerbatim;
+  head.extension =
+      head.source_extension.empty() ? "bin" : head.source_extension;
+}
+
+Status Ingest::Run() {
+  PLUGIN_RETURN_IF_ERROR(Open());
+  if (source_->MayBeLinear()) {
+    PLUGIN_ASSIGN_OR_RETURN(const bool linear, source_->FindLinear(&index_));
+    if (linear) {
+      PLUGIN_RETURN_IF_ERROR(ScanLinear());
+      return Finish();
+    }
+    PLUGIN_RETURN_IF_ERROR(Open());
+  }
+  if (!verifies() && verbatim_) {
+    PLUGIN_ASSIGN_OR_RETURN(const bool listed, ScanListed());
+    if (listed) return Finish();
+    PLUGIN_RETURN_IF_ERROR(Open());
+  }
+  PLUGIN_RETURN_IF_ERROR(ScanPackets());
+  return Finish();
+}
+
+Status Ingest::ScanLinear() {
+  index_.head.exact = true;
+  const uint64_t bytes = index_.head.samples * index_.block_align;
+  if (index_.head.file == SoundFile::kAiff && bytes > kAiffBytesMax) {
+    KeepSource();
+  }
+  if (verbatim_) return {};
+  PLUGIN_RETURN_IF_ERROR(
+      CopySource(index_.linear_offset, index_.linear_offset + bytes));
+  index_.linear_offset = 0;
+  return {};
+}
+
+Result<bool> Ingest::ScanListed() {
+  if (index_.frame_size == 0 || !source_->FindListed(&index_)) return false;
+  const size_t count = index_.packets.size();
+  const size_t head = std::min<size_t>(count, kTailPackets);
+  for (SoundPacket& packet : index_.packets) {
+    packet.samples = index_.frame_size;
+    packet.preroll = BasePreroll(index_.codec, packet.samples);
+  }
+  // What is not heard is told with the packets themselves, at both ends.
+  const auto read = [&](size_t i) -> Result<bool> {
+    SourcePacket source;
+    PLUGIN_ASSIGN_OR_RETURN(const bool more, source_->Next(&source));
+    if (!more || source.data.size() != index_.packets[i].size) return false;
+    trims_->Apply(source, &index_.packets[i]);
+    tail_.emplace_back(source.data.begin(), source.data.end());
+    return true;
+  };
+  for (size_t i = 0; i < head; ++i) {
+    PLUGIN_ASSIGN_OR_RETURN(const bool ok, read(i));
+    if (!ok) return false;
+  }
+  const size_t tail = std::max(head, count - std::min(count, kTailHeld));
+  if (tail > head) {
+    tail_.clear();
+    if (!source_->SeekListed(tail)) return false;
+  }
+  for (size_t i = tail; i < count; ++i) {
+    PLUGIN_ASSIGN_OR_RETURN(const bool ok, read(i));
+    if (!ok) return false;
+  }
+  PLUGIN_RETURN_IF_ERROR(DecodeTail());
+  return true;
+}
+
+Status Ingest::ScanPackets() {
+  if (verifies()) {
+    verifier_.emplace(&index_, request_.verify == ROWFS_VERIFY_FULL);
+  }
+  SourcePacket source;
+  for (;;) {
+    PLUGIN_ASSIGN_OR_RETURN(const bool more, source_->Next(&source));
+    if (!more) break;
+    PLUGIN_RETURN_IF_ERROR(AddPacket(source));
+  }
+  if (index_.packets.empty()) return Corrupt("there is no sound in it");
+  if (!verifies()) return DecodeTail();
+  Peaks peaks = kNoPeaks;
+  PLUGIN_ASSIGN_OR_RETURN(const uint32_t rest,
+                          decoder_->Drain({nullptr, &peaks}));
+  index_.packets.back().samples += rest;
+  envelope_.Add(peaks, rest);
+  return {};
+}
+
+// Samples of the next packet: what the decoder gives, or what the packet says
+// when nothing is verified.
+Result<uint32_t> Ingest::CountSamples(const SourcePacket& source,
+                                      Bytes* samples) {
+  if (!verifies()) {
+    const uint32_t told =
+        PacketSamples(index_.codec, index_.head.sample_rate, source.data);
+    if (told > 0) return told;
+  }
+  Peaks peaks = kNoPeaks;
+  const bool keep = verifier_ && verifier_->Wants();
+  PLUGIN_ASSIGN_OR_RETURN(
+      const uint32_t count,
+      decoder_->Decode(source.data, {keep ? samples : nullptr, &peaks}));
+  envelope_.Add(peaks, count);
+  return count;
+}
+
+Status Ingest::AddPacket(const SourcePacket& source) {
+  if (index_.packets.size() >= kSoundPacketsMax ||
+      source.data.size() > kSoundPacketBytesMax) {
+    return Limit("the sound has too many or too large packets");
+  }
+  SoundPacket packet;
+  packet.size = static_cast<uint32_t>(source.data.size());
+  Bytes samples;
+  PLUGIN_ASSIGN_OR_RETURN(packet.samples, CountSamples(source, &samples));
+  trims_->Apply(source, &packet);
+  packet.preroll = index_.codec == "mp3"
+                       ? reservoir_.Next(source.data)
+                       : BasePreroll(index_.codec, packet.samples);
+  if (verbatim_) {
+    PLUGIN_RETURN_IF_ERROR(source_->Place(source, &packet));
+  } else {
+    packet.offset = written_;
+  }
+  index_.packets.push_back(packet);
+  if (verifier_) {
+    PLUGIN_RETURN_IF_ERROR(verifier_->Add(source.data, std::move(samples)));
+  } else {
+    tail_.emplace_back(source.data.begin(), source.data.end());
+    if (tail_.size() > kTailHeld) tail_.pop_front();
+  }
+  return verbatim_ ? Status() : StorePacket(source);
+}
+
+Status Ingest::StorePacket(const SourcePacket& source) {
+  if (index_.head.file == SoundFile::kOgg) {
+    PLUGIN_RETURN_IF_ERROR(pager_.Add(index_.packets.back(),
+                                      index_.head.sample_rate, source.data));
+  }
+  if (index_.head.file == SoundFile::kM4a && index_.sample_entry.empty()) {
+    MakeSampleEntry(source.data);
+  }
+  return Write(source.data);
+}
+
+void Ingest::MakeSampleEntry(ByteSpan packet) {
+  ParametersPtr codec(avcodec_parameters_alloc());
+  if (codec == nullptr ||
+      avcodec_parameters_copy(codec.get(), &source_->parameters()) < 0) {
+    throw std::bad_alloc();
+  }
+  const StreamTimes times{{1, static_cast<int32_t>(index_.head.sample_rate)},
+                          {0, 1}};
+  index_.sample_entry = SampleEntry(MuxOne("mp4", *codec, 0, times, packet));
+}
+
+Status Ingest::DecodeTail() {
+  PLUGIN_ASSIGN_OR_RETURN(const auto decoder, SoundDecoder::Open(index_));
+  const size_t first = index_.packets.size() - tail_.size();
+  for (size_t i = first; i < index_.packets.size(); ++i) {
+    SoundPacket& packet = index_.packets[i];
+    PLUGIN_ASSIGN_OR_RETURN(uint32_t count,
+                            decoder->Decode(tail_[i - first], {}));
+    if (i + 1 == index_.packets.size()) {
+      PLUGIN_ASSIGN_OR_RETURN(const uint32_t rest, decoder->Drain({}));
+      count += rest;
+    }
+    // The first ones lack what is before them.
+    if (first > 0 && i + kTailPackets < index_.packets.size()) continue;
+    packet.samples = count;
+    packet.front = std::min(packet.front, packet.samples);
+    packet.back = std::min(packet.back, packet.samples - packet.front);
+  }
+  return {};
+}
+
+Status Ingest::Finish() {
+  SoundHead& head = index_.head;
+  if (verbatim_ && head.stored) {
+    PLUGIN_RETURN_IF_ERROR(CopySource(0, source_->size()));
+    if (request_.keep_container != 0) head.original_size = source_->size();
+  }
+  const ByteSpan cover = source_->Cover();
+  if (!verbatim_ && !cover.empty()) {
+    head.cover_offset = written_;
+    head.cover_size = cover.size();
+    head.cover_is_png = cover[0] == 0x89;
+    PLUGIN_RETURN_IF_ERROR(Write(cover));
+  }
+  head.blob_size = head.stored ? written_ : source_->size();
+  if (!head.linear) {
+    head.samples = 0;
+    for (const SoundPacket& packet : index_.packets) {
+      head.samples += packet.heard();
+    }
+  }
+  if (head.samples == 0) return Corrupt("nothing of the sound decodes");
+  index_.envelope = envelope_.Finish();
+  PLUGIN_RETURN_IF_ERROR(index_.Derive());
+  if (head.file == SoundFile::kOgg) pager_.Finish(&index_);
+  if (head.stored) {
+    PLUGIN_ASSIGN_OR_RETURN(const auto whole, PlanSoundFile(index_));
+    head.whole_size = SizeOf(whole);
+  }
+  head.info_size = SoundInfoJson(index_).size();
+  const EncodedSound encoded = EncodeSoundIndex(index_);
+  // Nothing is handed over that would not be read back.
+  PLUGIN_RETURN_IF_ERROR(
+      ParseSoundIndex(encoded.stream_info, encoded.entries, head.blob_size)
+          .status());
+  for (const auto& [sink, bytes] :
+       {std::pair(&request_.stream_info, &encoded.stream_info),
+        std::pair(&request_.entries, &encoded.entries)}) {
+    const int32_t code = sink->write(sink->ctx, bytes->data(), bytes->size());
+    if (code != ROWFS_OK) return Status(code, "the host stopped");
+  }
+  return {};
+}
+
+}  // namespace
+
+Status IngestSound(const rowfs_ingest_request& request) {
+  return Ingest(request).Run();
+}
+
+}  // namespace rowfs::plugin

@@ -1,0 +1,373 @@
+// The C entry point of the audio plugin: every call is turned into C++, and
+// nothing thrown leaves it.
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "index/abi/rowfs_plugin.h"
+#include "index/plugins/audio/info_json.h"
+#include "index/plugins/audio/ingest.h"
+#include "index/plugins/audio/probe.h"
+#include "index/plugins/audio/sound_config.h"
+#include "index/plugins/audio/sound_decoder.h"
+#include "index/plugins/audio/sound_file.h"
+#include "index/plugins/audio/views.h"
+#include "index/plugins/audio/wav.h"
+#include "index/plugins/audio/window.h"
+#include "index/plugins/common/emit.h"
+#include "index/plugins/common/libav.h"
+
+using rowfs::plugin::ByteRange;
+using rowfs::plugin::ByteReader;
+using rowfs::plugin::Bytes;
+using rowfs::plugin::ByteSpan;
+using rowfs::plugin::ByteWriter;
+using rowfs::plugin::FromStr;
+using rowfs::plugin::Invalid;
+using rowfs::plugin::Result;
+using rowfs::plugin::SampleType;
+using rowfs::plugin::SoundIndex;
+using rowfs::plugin::SoundItem;
+using rowfs::plugin::SoundPiece;
+using rowfs::plugin::SoundViews;
+using rowfs::plugin::Status;
+using rowfs::plugin::Window;
+
+// An index opened with its head alone has no `index` and no `views`.
+struct rowfs_index {
+  rowfs::plugin::SoundHead head;
+  std::optional<SoundIndex> index;
+  std::optional<SoundViews> views;
+  std::string info;  // made before the configuration changes anything
+};
+
+namespace {
+
+// Decoded windows are held in memory, by the host too.
+constexpr uint64_t kWindowBytesMax = uint64_t{512} << 20;
+
+ByteSpan ToSpan(rowfs_bytes b) {
+  return b.data == nullptr ? ByteSpan() : ByteSpan(b.data, b.size);
+}
+
+// Run `body`, which returns a Status, and report what comes of it.
+template <typename Body>
+int32_t Guarded(rowfs_error* error, Body body) {
+  try {
+    return rowfs::plugin::Report(body(), error);
+  } catch (const std::bad_alloc&) {
+    return rowfs::plugin::Report(rowfs::plugin::Limit("out of memory"), error);
+  } catch (...) {
+    return rowfs::plugin::Report(
+        rowfs::plugin::Internal("unexpected exception"), error);
+  }
+}
+
+Status NeedEntries() {
+  return Status(ROWFS_E_NEED_ENTRIES, "opened without entries");
+}
+
+int32_t WarmUp(rowfs_error* error) {
+  return Guarded(error, []() -> Status {
+    rowfs::plugin::SilenceLibav();
+    // Opening and closing decoders fills their static tables.
+    for (const char* codec :
+         {"flac", "mp3", "aac", "opus", "vorbis", "ac3", "alac"}) {
+      SoundIndex index;
+      index.codec = codec;
+      index.head.sample_rate = 48000;
+      index.head.channels = 2;
+      (void)rowfs::plugin::SoundDecoder::Open(index);
+    }
+    return {};
+  });
+}
+
+int32_t Probe(rowfs_bytes head, rowfs_str file_name) {
+  return rowfs::plugin::ProbeSound(ToSpan(head), FromStr(file_name));
+}
+
+int32_t Ingest(const rowfs_ingest_request* request, rowfs_ingest_result* result,
+               rowfs_error* error) {
+  return Guarded(error, [&]() -> Status {
+    rowfs::plugin::SilenceLibav();
+    result->blob_type = 2;
+    return rowfs::plugin::IngestSound(*request);
+  });
+}
+
+int32_t Open(rowfs_bytes stream_info, rowfs_bytes entries, uint64_t blob_size,
+             rowfs_str config_text, rowfs_index** out, rowfs_error* error) {
+  *out = nullptr;
+  return Guarded(error, [&]() -> Status {
+    rowfs::plugin::SilenceLibav();
+    auto opened = std::make_unique<rowfs_index>();
+    PLUGIN_ASSIGN_OR_RETURN(
+        const auto config,
+        rowfs::plugin::ParseSoundConfig(FromStr(config_text), false));
+    if (entries.data == nullptr) {
+      PLUGIN_ASSIGN_OR_RETURN(
+          opened->head, rowfs::plugin::ParseSoundHead(ToSpan(stream_info)));
+      if (opened->head.blob_size != blob_size) {
+        return rowfs::plugin::Corrupt(
+            "the blob does not have the size its index says");
+      }
+    } else {
+      PLUGIN_ASSIGN_OR_RETURN(
+          opened->index, rowfs::plugin::ParseSoundIndex(
+                             ToSpan(stream_info), ToSpan(entries), blob_size));
+      opened->head = opened->index->head;
+      opened->info = rowfs::plugin::SoundInfoJson(*opened->index);
+      opened->index->head.type = config.type.value_or(opened->head.type);
+      opened->views.emplace(*opened->index, config.segment_ns.value_or(
+                                                opened->index->segment_ns));
+    }
+    *out = opened.release();
+    return {};
+  });
+}
+
+void Close(rowfs_index* index) { delete index; }
+
+int32_t List(rowfs_index* index, rowfs_str directory, uint64_t start,
+             uint64_t limit, const rowfs_entry_sink* out, rowfs_error* error) {
+  return Guarded(error, [&]() -> Status {
+    if (index->views) {
+      return index->views->List(FromStr(directory), start, limit, *out);
+    }
+    if (directory.size != 0) return NeedEntries();
+    const auto top = SoundViews::ListTop(index->head);
+    for (uint64_t i = start; i < top.size() && i - start < limit; ++i) {
+      PLUGIN_RETURN_IF_ERROR(rowfs::plugin::Emit(top[i], *out));
+    }
+    return {};
+  });
+}
+
+int32_t Lookup(rowfs_index* index, rowfs_str path, const rowfs_entry_sink* out,
+               rowfs_error* error) {
+  return Guarded(error, [&]() -> Status {
+    if (!index->views) return NeedEntries();
+    PLUGIN_ASSIGN_OR_RETURN(const rowfs::plugin::Entry entry,
+                            index->views->Lookup(FromStr(path)));
+    return rowfs::plugin::Emit(entry, *out);
+  });
+}
+
+int32_t Select(rowfs_index* index, rowfs_str view, rowfs_str from, rowfs_str to,
+               const rowfs_entry_sink* out, rowfs_error* error) {
+  return Guarded(error, [&]() -> Status {
+    if (!index->views) return NeedEntries();
+    return index->views->Select(FromStr(view), FromStr(from), FromStr(to),
+                                *out);
+  });
+}
+
+// ---- plan -----------------------------------------------------------------
+
+// Samples that lie in the blob as a WAV has them.
+bool NeedsNoDecoder(const SoundIndex& index) {
+  constexpr std::pair<const char*, SampleType> kSame[] = {
+      {"pcm_u8", SampleType::kU8},     {"pcm_s16le", SampleType::kS16},
+      {"pcm_s24le", SampleType::kS24}, {"pcm_s32le", SampleType::kS32},
+      {"pcm_f32le", SampleType::kF32}, {"pcm_f64le", SampleType::kF64}};
+  return index.head.linear &&
+         std::any_of(std::begin(kSame), std::end(kSame), [&](const auto& s) {
+           return index.codec == s.first && index.head.type == s.second;
+         });
+}
+
+Bytes HeaderOf(const SoundIndex& index, const Window& window) {
+  return rowfs::plugin::WavHeader(
+      rowfs::plugin::WavFormatOf(index.head.type, index),
+      window.size() * index.FrameBytes());
+}
+
+ByteRange LinearRange(const SoundIndex& index, const Window& window) {
+  const uint64_t begin = index.linear_offset + window.begin * index.block_align;
+  return {begin, begin + window.size() * index.block_align};
+}
+
+std::vector<ByteRange> WindowRanges(const SoundIndex& index,
+                                    const Window& window) {
+  if (index.head.linear) return {LinearRange(index, window)};
+  return rowfs::plugin::RangesOf(index, rowfs::plugin::RunsOf(index, window));
+}
+
+Result<std::vector<SoundPiece>> PlanFile(const rowfs_index& opened,
+                                         const SoundItem& item) {
+  const SoundIndex& index = *opened.index;
+  const rowfs::plugin::SoundHead& head = opened.head;
+  switch (item.kind) {
+    case SoundItem::Kind::kWhole:
+      return rowfs::plugin::PlanSoundFile(index);
+    case SoundItem::Kind::kInfo:
+      return std::vector<SoundPiece>{
+          {Bytes(opened.info.begin(), opened.info.end()), 0, 0}};
+    case SoundItem::Kind::kCover:
+      return std::vector<SoundPiece>{
+          {{}, head.cover_offset, head.cover_offset + head.cover_size}};
+    case SoundItem::Kind::kOriginal:
+      return std::vector<SoundPiece>{{{}, 0, head.original_size}};
+    case SoundItem::Kind::kWindow: {
+      const ByteRange range = LinearRange(index, item.window);
+      std::vector<SoundPiece> pieces = {{HeaderOf(index, item.window), 0, 0},
+                                        {{}, range.begin, range.end}};
+      if ((range.end - range.begin) % 2 == 1) {
+        pieces.push_back({Bytes{0}, 0, 0});
+      }
+      return pieces;
+    }
+    case SoundItem::Kind::kDirectory:
+      break;
+  }
+  return Invalid("a folder has no content");
+}
+
+Status EmitFile(const std::vector<SoundPiece>& pieces, size_t item,
+                const rowfs_plan_sink& out) {
+  std::vector<rowfs_segment> segments;
+  for (const SoundPiece& piece : pieces) {
+    rowfs_segment s = {};
+    if (!piece.literal.empty()) {
+      s.literal = {piece.literal.data(), piece.literal.size()};
+    } else {
+      s.range = {piece.begin, piece.end};
+    }
+    segments.push_back(s);
+  }
+  const int32_t code =
+      out.segments(out.ctx, item, segments.data(), segments.size());
+  return code == ROWFS_OK ? Status() : Status(code, "the host stopped");
+}
+
+Status EmitDecode(const SoundIndex& index, const Window& window, size_t item,
+                  const rowfs_plan_sink& out) {
+  if (window.size() > kWindowBytesMax / index.FrameBytes()) {
+    return rowfs::plugin::Limit("the window is too long; ask for less than " +
+                                std::to_string(kWindowBytesMax >> 20) +
+                                " MiB of samples");
+  }
+  ByteWriter recipe;
+  recipe.Varint(window.begin);
+  recipe.Varint(window.end);
+  std::vector<rowfs_range> ranges;
+  for (const ByteRange& r : WindowRanges(index, window)) {
+    ranges.push_back({r.begin, r.end});
+  }
+  const int32_t code =
+      out.decode(out.ctx, &item, 1, ranges.data(), ranges.size(),
+                 {recipe.bytes().data(), recipe.size()});
+  return code == ROWFS_OK ? Status() : Status(code, "the host stopped");
+}
+
+int32_t Plan(rowfs_index* index, const rowfs_str* paths, size_t path_count,
+             const rowfs_plan_sink* out, rowfs_error* error) {
+  return Guarded(error, [&]() -> Status {
+    if (!index->views) return NeedEntries();
+    for (size_t i = 0; i < path_count; ++i) {
+      PLUGIN_ASSIGN_OR_RETURN(const SoundItem item,
+                              index->views->Resolve(FromStr(paths[i])));
+      if (item.kind == SoundItem::Kind::kWindow &&
+          !NeedsNoDecoder(*index->index)) {
+        PLUGIN_RETURN_IF_ERROR(EmitDecode(*index->index, item.window, i, *out));
+        continue;
+      }
+      PLUGIN_ASSIGN_OR_RETURN(const auto pieces, PlanFile(*index, item));
+      PLUGIN_RETURN_IF_ERROR(EmitFile(pieces, i, *out));
+    }
+    return {};
+  });
+}
+
+// ---- decode ---------------------------------------------------------------
+
+Status DecodeLinear(const SoundIndex& index, ByteSpan bytes, Bytes* samples) {
+  constexpr size_t kFrames = 1 << 16;
+  PLUGIN_ASSIGN_OR_RETURN(const auto decoder,
+                          rowfs::plugin::SoundDecoder::Open(index));
+  const size_t step = kFrames * index.block_align;
+  for (size_t at = 0; at < bytes.size(); at += step) {
+    const ByteSpan part = bytes.subspan(at, std::min(step, bytes.size() - at));
+    PLUGIN_RETURN_IF_ERROR(decoder->Decode(part, {samples, nullptr}).status());
+  }
+  return {};
+}
+
+Status DecodeWindow(const SoundIndex& index, const Window& window,
+                    const std::vector<ByteSpan>& bytes, Bytes* file) {
+  const std::vector<ByteRange> ranges = WindowRanges(index, window);
+  if (ranges.size() != bytes.size()) {
+    return Invalid("the bytes given are not those of the plan");
+  }
+  *file = HeaderOf(index, window);
+  const size_t header = file->size();
+  const uint64_t size = window.size() * index.FrameBytes();
+  if (index.head.linear) {
+    PLUGIN_RETURN_IF_ERROR(DecodeLinear(index, bytes[0], file));
+  } else {
+    const rowfs::plugin::PacketBytes packets(index, ranges, bytes);
+    PLUGIN_RETURN_IF_ERROR(rowfs::plugin::DecodeRuns(
+        index, rowfs::plugin::RunsOf(index, window), packets, file));
+  }
+  if (file->size() - header != size) {
+    return rowfs::plugin::Corrupt("the sound does not decode to its length");
+  }
+  if (size % 2 == 1) file->push_back(0);
+  return {};
+}
+
+int32_t Decode(rowfs_index* index, rowfs_bytes recipe,
+               const rowfs_bytes* ranges, size_t range_count,
+               const rowfs_output_sink* out, rowfs_error* error) {
+  return Guarded(error, [&]() -> Status {
+    if (!index->views) return NeedEntries();
+    ByteReader in(ToSpan(recipe));
+    Window window;
+    window.begin = in.Varint();
+    window.end = in.Varint();
+    if (!in.ok() || in.remaining() != 0 || window.begin >= window.end ||
+        window.end > index->head.samples ||
+        window.size() > kWindowBytesMax / index->index->FrameBytes()) {
+      return Invalid("the recipe does not belong to this index");
+    }
+    std::vector<ByteSpan> bytes;
+    for (size_t i = 0; i < range_count; ++i) bytes.push_back(ToSpan(ranges[i]));
+    Bytes file;
+    PLUGIN_RETURN_IF_ERROR(DecodeWindow(*index->index, window, bytes, &file));
+    const int32_t code = out->write(out->ctx, 0, file.data(), file.size());
+    return code == ROWFS_OK ? Status() : Status(code, "the host stopped");
+  });
+}
+
+// Plugin release, then the libraries whose output ends in files.
+const char* Version() {
+  static const std::string version =
+      "1 lavc" + std::to_string(avcodec_version()) + " lavf" +
+      std::to_string(avformat_version());
+  return version.c_str();
+}
+
+}  // namespace
+
+extern "C" const rowfs_plugin* rowfs_plugin_entry(void) {
+  static const rowfs_plugin plugin = {ROWFS_PLUGIN_ABI_VERSION,
+                                      sizeof(rowfs_plugin),
+                                      "audio",
+                                      Version(),
+                                      {'R', 'A', 'U', '1'},
+                                      WarmUp,
+                                      Probe,
+                                      Ingest,
+                                      Open,
+                                      Close,
+                                      List,
+                                      Lookup,
+                                      Select,
+                                      Plan,
+                                      Decode};
+  return &plugin;
+}
