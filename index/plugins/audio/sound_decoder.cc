@@ -147,12 +147,17 @@ void Convert(const Planes& planes, SampleType type, const SoundOutput& out) {
   });
 }
 
-// libopus gives every packet its own length; the other decoder holds samples
-// back.
+// Not the first decoder of a codec: libopus gives every packet its own length,
+// and MP2 in floating point adds no noise.
+const AVCodec* PreferredDecoder(const std::string& codec) {
+  if (codec == "opus") return avcodec_find_decoder_by_name("libopus");
+  if (codec == "mp2") return avcodec_find_decoder_by_name("mp2float");
+  if (codec == "mp1") return avcodec_find_decoder_by_name("mp1float");
+  return nullptr;
+}
+
 const AVCodec* FindDecoder(const std::string& codec) {
-  if (codec == "opus") {
-    if (const AVCodec* d = avcodec_find_decoder_by_name("libopus")) return d;
-  }
+  if (const AVCodec* decoder = PreferredDecoder(codec)) return decoder;
   const AVCodecDescriptor* about =
       avcodec_descriptor_get_by_name(codec.c_str());
   if (about == nullptr || about->type != AVMEDIA_TYPE_AUDIO) return nullptr;

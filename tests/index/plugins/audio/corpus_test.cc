@@ -28,7 +28,7 @@ constexpr char kTone[] =
 // How a sound is compared with the decode from the start.
 enum class Same {
   kEqual,  // bit for bit
-  kNear,   // lossy with a memory that does not end: little noise
+  kNear,  // decoders add noise, or remember without end: little difference
 };
 
 struct Kind {
@@ -83,7 +83,7 @@ const Kind kKinds[] = {
     {"bare.mp3", "-c:a libmp3lame -write_xing 0 -id3v2_version 0", Same::kEqual,
      "s16le", ".mp3"},
     {"full.mp3", "-c:a libmp3lame -b:a 320k", Same::kEqual, "s16le", ".mp3"},
-    {"mp2.mp2", "-c:a mp2 -b:a 192k", Same::kEqual, "s16le", ".mp2"},
+    {"mp2.mp2", "-c:a mp2 -b:a 192k", Same::kNear, "s16le", ".mp2"},
     {"plain.m4a", "-c:a aac -aac_pns 0 -b:a 96k", Same::kEqual, "s16le",
      ".m4a"},
     {"noise.m4a", "-c:a aac -b:a 64k", Same::kNear, "s16le", ".m4a"},
