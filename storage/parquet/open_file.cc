@@ -1,0 +1,28 @@
+#include "storage/parquet/open_file.h"
+
+#include "storage/parquet/arrow_file.h"
+#include "storage/parquet/parquet_file.h"
+
+namespace rowfs {
+namespace {
+
+// Footers are longer only in files of thousands of columns or row groups.
+constexpr uint64_t kTailBytes = 64 << 10;
+
+}  // namespace
+
+Result<std::unique_ptr<RowFile>> OpenRowFile(
+    const Location& location, const ObjectMeta& meta, FileKind kind,
+    const ReadContext& context, ArrayCache* cache, uint32_t number) {
+  ROWFS_ASSIGN_OR_RETURN(auto reader,
+                         ObjectReader::Open(location, kTailBytes, context));
+  if (reader->meta().etag != meta.etag || reader->size() != meta.size) {
+    return Status(Code::kChanged, location.uri() + ": changed while opened");
+  }
+  if (kind == FileKind::kArrow) {
+    return ArrowFile::Open(std::move(reader), cache, number);
+  }
+  return ParquetFile::Open(std::move(reader), cache, number);
+}
+
+}  // namespace rowfs
