@@ -15,6 +15,7 @@ namespace {
 constexpr size_t kFilesMax = 10'000'000;
 constexpr size_t kDepthMax = 64;
 constexpr uint64_t kMetadataBytesMax = uint64_t{1} << 30;
+constexpr uint64_t kTableRows = 4096;
 
 constexpr std::array<std::string_view, 5> kKinds = {"video", "audio", "image",
                                                     "document", "file"};
@@ -95,10 +96,14 @@ Field MakeField(std::string name, TypePtr type) {
 
 class FolderSource final : public TableSource {
  public:
+  using OpenTable =
+      std::function<Result<std::unique_ptr<TableSource>>(const Location&)>;
+
   static Result<std::unique_ptr<TableSource>> Open(const Location& location,
-                                                   const OpenContext& context) {
-    auto source =
-        std::unique_ptr<FolderSource>(new FolderSource(location, context.read));
+                                                   const OpenContext& context,
+                                                   OpenTable open_table) {
+    auto source = std::unique_ptr<FolderSource>(
+        new FolderSource(location, context.read, std::move(open_table)));
     ROWFS_RETURN_IF_ERROR(source->Load());
     return std::unique_ptr<TableSource>(std::move(source));
   }
@@ -184,8 +189,10 @@ class FolderSource final : public TableSource {
   }
 
  private:
-  FolderSource(Location root, const ReadContext& context)
-      : root_(std::move(root)), context_(context) {}
+  FolderSource(Location root, const ReadContext& context, OpenTable open_table)
+      : root_(std::move(root)),
+        context_(context),
+        open_table_(std::move(open_table)) {}
 
   Status Load() {
     const Result<ObjectMeta> single = root_.store->Stat(root_.path);
@@ -201,31 +208,129 @@ class FolderSource final : public TableSource {
                  std::to_string(file.meta.size) + '\n';
     }
     fingerprint_ = ToHex(Sha256(AsBytes(listing)));
-    ROWFS_ASSIGN_OR_RETURN(const std::vector<Json> metadata, TakeMetadata());
+    std::vector<Json> metadata;
+    std::vector<RecordBatch> tables;
+    ROWFS_RETURN_IF_ERROR(TakeMetadata(&metadata, &tables));
     table_.row_count = files_.size();
-    AddNames(metadata.empty());
+    AddNames(metadata.empty() && tables.empty());
     AddBlobs();
     AddMetadata(metadata);
+    for (const RecordBatch& table : tables) {
+      ROWFS_RETURN_IF_ERROR(AddTable(table));
+    }
     return {};
   }
 
-  // Remove the metadata file from the rows; its content, empty when there is
-  // none.
-  Result<std::vector<Json>> TakeMetadata() {
-    for (const auto& [name, parse] :
-         {std::pair("metadata.jsonl", &ParseJsonLines),
-          std::pair("metadata.csv", &ParseCsv)}) {
-      const auto found = std::find_if(
-          files_.begin(), files_.end(),
-          [&name = name](const FolderFile& file) { return file.path == name; });
-      if (found == files_.end() || single_file_) continue;
-      files_.erase(found);
-      const Location location = root_.Join(name);
+  // Remove the metadata files from the rows; what they hold. The names in them
+  // are relative to where they lie.
+  Status TakeMetadata(std::vector<Json>* rows,
+                      std::vector<RecordBatch>* tables) {
+    if (single_file_) return {};
+    std::vector<std::string> found;
+    std::erase_if(files_, [&](const FolderFile& file) {
+      const std::string_view name =
+          std::string_view(file.path).substr(file.path.rfind('/') + 1);
+      const bool metadata = name == "metadata.jsonl" ||
+                            name == "metadata.csv" ||
+                            (name == "metadata.parquet" && open_table_);
+      if (metadata) found.push_back(file.path);
+      return metadata;
+    });
+    for (const std::string& path : found) {
+      const Location location = root_.Join(path);
+      const std::string folder = path.substr(0, path.rfind('/') + 1);
+      if (path.ends_with(".parquet")) {
+        ROWFS_ASSIGN_OR_RETURN(tables->emplace_back(), ReadTable(location));
+        PrefixNames(folder, &tables->back());
+        continue;
+      }
       ROWFS_ASSIGN_OR_RETURN(const Bytes bytes,
                              ReadWhole(location, kMetadataBytesMax));
-      return parse(AsText(bytes), location.uri());
+      const auto parse = path.ends_with(".csv") ? &ParseCsv : &ParseJsonLines;
+      ROWFS_ASSIGN_OR_RETURN(std::vector<Json> parsed,
+                             parse(AsText(bytes), location.uri()));
+      for (Json& row : parsed) {
+        for (auto& [key, value] : row.members) {
+          if (key == "file_name") value.text.insert(0, folder);
+        }
+        rows->push_back(std::move(row));
+      }
     }
-    return std::vector<Json>();
+    return {};
+  }
+
+  // All of a table in memory: it describes files, it does not hold them.
+  Result<RecordBatch> ReadTable(const Location& location) const {
+    ROWFS_ASSIGN_OR_RETURN(const auto table, open_table_(location));
+    std::vector<size_t> columns;
+    for (size_t i = 0; i < table->schema().fields.size(); ++i) {
+      columns.push_back(i);
+    }
+    ROWFS_ASSIGN_OR_RETURN(const auto reader,
+                           table->Scan(columns, 0, table->row_count(),
+                                       kTableRows, BlobDetail::kDescriptor));
+    std::vector<std::vector<Array>> parts(columns.size());
+    RecordBatch whole;
+    whole.schema = table->schema();
+    for (;;) {
+      ROWFS_ASSIGN_OR_RETURN(RecordBatch batch, reader->Next());
+      if (batch.row_count == 0) break;
+      whole.row_count += batch.row_count;
+      for (size_t c = 0; c < columns.size(); ++c) {
+        parts[c].push_back(std::move(batch.columns[c]));
+      }
+    }
+    if (whole.row_count == 0) return whole;
+    for (const std::vector<Array>& part : parts) {
+      ROWFS_ASSIGN_OR_RETURN(whole.columns.emplace_back(), ConcatArrays(part));
+    }
+    return whole;
+  }
+
+  static void PrefixNames(const std::string& folder, RecordBatch* table) {
+    const auto column = table->schema.Find("file_name");
+    if (!column || table->row_count == 0) return;
+    Array& names = table->columns[*column];
+    if (names.type->id != TypeId::kString &&
+        names.type->id != TypeId::kLargeString) {
+      return;
+    }
+    ArrayBuilder builder(MakeType(TypeId::kString));
+    for (uint64_t i = 0; i < names.length; ++i) {
+      const std::string name =
+          names.IsNull(i) ? "" : folder + std::string(AsText(names.BytesAt(i)));
+      builder.AppendBytes(AsBytes(name));
+    }
+    names = builder.Finish();
+  }
+
+  // The columns of a table that names files, in the order of the files.
+  Status AddTable(const RecordBatch& table) {
+    const auto column = table.schema.Find("file_name");
+    if (!column || table.row_count == 0 ||
+        table.columns[*column].type->id != TypeId::kString) {
+      return {};
+    }
+    const Array& names = table.columns[*column];
+    std::map<std::string_view, uint64_t> by_file;
+    for (uint64_t i = 0; i < names.length; ++i) {
+      by_file.emplace(AsText(names.BytesAt(i)), i);
+    }
+    std::vector<uint64_t> rows;
+    for (const FolderFile& file : files_) {
+      const auto row = by_file.find(file.path);
+      rows.push_back(row == by_file.end() ? names.length : row->second);
+    }
+    for (size_t c = 0; c < table.columns.size(); ++c) {
+      const Field& field = table.schema.fields[c];
+      if (table_.schema.Find(field.name)) continue;
+      const Array parts[] = {table.columns[c], NullArray(field.type, 1)};
+      ROWFS_ASSIGN_OR_RETURN(const Array with_null, ConcatArrays(parts));
+      Field shown = field;
+      shown.nullable = true;
+      Add(std::move(shown), TakeArray(with_null, rows));
+    }
+    return {};
   }
 
   void AddNames(bool may_have_labels) {
@@ -296,6 +401,7 @@ class FolderSource final : public TableSource {
 
   const Location root_;
   const ReadContext context_;
+  const OpenTable open_table_;  // null: metadata.parquet is a file like others
   bool single_file_ = false;
   std::vector<FolderFile> files_;
   RecordBatch table_;
@@ -332,7 +438,7 @@ std::string_view KindOfFile(std::string_view file_name) {
   return "file";
 }
 
-TableFormat FolderFormat() {
+TableFormat FolderFormat(const TableFormat* metadata_format) {
   TableFormat format;
   format.name = "folder";
   format.detect = [](const Location& location,
@@ -343,15 +449,22 @@ TableFormat FolderFormat() {
     return location.store->capabilities().list &&
            location.store->List(location.path).ok();
   };
+  const auto open_table =
+      metadata_format == nullptr ? nullptr : metadata_format->open;
   format.open =
-      [](const Location& location, std::string_view version,
-         const OpenContext& context) -> Result<std::unique_ptr<TableSource>> {
+      [open_table](
+          const Location& location, std::string_view version,
+          const OpenContext& context) -> Result<std::unique_ptr<TableSource>> {
     if (!version.empty() && version != "latest") {
       return Status(Code::kInvalidArgument, location.uri() +
                                                 ": a folder has no version \"" +
                                                 std::string(version) + "\"");
     }
-    return FolderSource::Open(location, context);
+    if (!open_table) return FolderSource::Open(location, context, nullptr);
+    return FolderSource::Open(location, context,
+                              [open_table, context](const Location& table) {
+                                return open_table(table, "", context);
+                              });
   };
   return format;
 }

@@ -2,8 +2,9 @@
 //
 // Columns: `file_name` (path below the folder), `label` where the folders are
 // classes, one blob column per kind of file that occurs (video, audio, image,
-// document, file), then the columns of metadata.jsonl or metadata.csv (Hugging
-// Face folder conventions). Hidden files and folders are left out.
+// document, file), then the columns of metadata.jsonl, .csv or .parquet, on top
+// or in folders below (Hugging Face folder conventions). Hidden files and
+// folders are left out.
 #ifndef ROWFS_STORAGE_FOLDER_FOLDER_SOURCE_H_
 #define ROWFS_STORAGE_FOLDER_FOLDER_SOURCE_H_
 
@@ -15,9 +16,10 @@
 namespace rowfs {
 
 // The "folder" format: detects any directory, and a file whose extension names
-// a kind. Opening lists the tree and reads the metadata file, no media. It
-// knows no versions.
-TableFormat FolderFormat();
+// a kind. Opening lists the tree and reads the metadata files, no media. It
+// knows no versions. `metadata_format` opens metadata.parquet; null: such a
+// file is one like others.
+TableFormat FolderFormat(const TableFormat* metadata_format = nullptr);
 
 // The kind of a file by its extension: "video", "audio", "image", "document" or
 // "file".

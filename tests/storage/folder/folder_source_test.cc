@@ -119,5 +119,95 @@ TEST(KindOfFile, LooksAtTheExtensionAlone) {
   EXPECT_EQ(KindOfFile("x.pdf"), "document");
 }
 
+TEST_F(FolderSourceTest, TakesMetadataOfFoldersBelow) {
+  Put("train/a.jpg", "picture");
+  Put("train/metadata.jsonl", R"({"file_name": "a.jpg", "caption": "cat"})");
+  Put("test/b.jpg", "picture");
+  Put("test/metadata.csv", "file_name,caption\nb.jpg,dog\n");
+
+  ASSERT_OK_AND_ASSIGN(const auto table, Open());
+
+  EXPECT_EQ(Names(*table),
+            (std::vector<std::string>{"file_name", "image", "caption"}));
+  ASSERT_EQ(table->row_count(), 2U);
+  EXPECT_EQ(Text(*table, 2, 0), "dog");
+  EXPECT_EQ(Text(*table, 2, 1), "cat");
+}
+
+// A table of two columns that names files; stands for metadata.parquet.
+class NamesTable final : public TableSource {
+ public:
+  NamesTable() {
+    for (const char* name : {"file_name", "score"}) {
+      Field field;
+      field.name = name;
+      field.type = MakeType(TypeId::kString);
+      schema_.fields.push_back(std::move(field));
+    }
+  }
+  std::string_view format() const override { return "names"; }
+  const Schema& schema() const override { return schema_; }
+  uint64_t row_count() const override { return 1; }
+  std::string fingerprint() const override { return "1"; }
+  Json Describe() const override { return {}; }
+  Result<RecordBatch> Take(std::span<const uint64_t>, std::span<const size_t>,
+                           BlobDetail) override {
+    return Status(Code::kInternal, "not needed");
+  }
+  Result<std::unique_ptr<BatchReader>> Scan(std::span<const size_t>, uint64_t,
+                                            uint64_t, uint64_t,
+                                            BlobDetail) override {
+    class Reader final : public BatchReader {
+     public:
+      Result<RecordBatch> Next() override {
+        RecordBatch batch;
+        if (done_) return batch;
+        done_ = true;
+        batch.row_count = 1;
+        for (const char* text : {"a.jpg", "good"}) {
+          ArrayBuilder builder(MakeType(TypeId::kString));
+          builder.AppendBytes(AsBytes(text));
+          batch.columns.push_back(builder.Finish());
+        }
+        return batch;
+      }
+
+     private:
+      bool done_ = false;
+    };
+    return std::unique_ptr<BatchReader>(std::make_unique<Reader>());
+  }
+  Result<uint64_t> RowId(uint64_t row) override { return row; }
+  Result<BlobSource> OpenBlob(const BlobCell&) override {
+    return Status(Code::kInternal, "not needed");
+  }
+  Result<std::vector<TableVersion>> Versions() override {
+    return std::vector<TableVersion>();
+  }
+
+ private:
+  Schema schema_;
+};
+
+TEST_F(FolderSourceTest, TakesColumnsOfAMetadataTable) {
+  Put("train/a.jpg", "picture");
+  Put("train/b.jpg", "picture");
+  Put("train/metadata.parquet", "opened by the format below");
+  TableFormat format;
+  format.open = [](const Location&, std::string_view,
+                   const OpenContext&) -> Result<std::unique_ptr<TableSource>> {
+    return std::unique_ptr<TableSource>(std::make_unique<NamesTable>());
+  };
+
+  ASSERT_OK_AND_ASSIGN(const auto table,
+                       FolderFormat(&format).open({store_, "d"}, "", {}));
+
+  ASSERT_EQ(table->row_count(), 2U);
+  EXPECT_EQ(Names(*table),
+            (std::vector<std::string>{"file_name", "image", "score"}));
+  EXPECT_EQ(Text(*table, 2, 0), "good");
+  EXPECT_EQ(Text(*table, 2, 1), "null");
+}
+
 }  // namespace
 }  // namespace rowfs
