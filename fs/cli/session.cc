@@ -6,9 +6,13 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "fs/cli/references.h"
 #include "storage/folder/folder_source.h"
 #include "storage/lance/dataset.h"
 #include "storage/pack/pack_source.h"
+#if ROWFS_WITH_PARQUET
+#include "storage/parquet/table_folder.h"
+#endif
 
 namespace rowfs {
 namespace {
@@ -67,11 +71,21 @@ Result<std::unique_ptr<Session>> Session::Make(const Args& args,
   session->cache_ = std::make_unique<BlockCache>(session->memory_bytes_ / 2,
                                                  session->disk_cache_.get());
   session->pool_ = std::make_unique<ThreadPool>(kReadThreads, 256);
-  session->formats_ = {LanceFormat()};
+  session->formats_ = {WithPackReferences(LanceFormat())};
+#if ROWFS_WITH_PARQUET
+  session->formats_.push_back(WithPackReferences(ParquetFormat()));
+  session->formats_.push_back(WithPackReferences(ArrowFormat()));
+#endif
+  session->formats_.push_back(TableInFolder(LanceFormat()));
   for (TableFormat& packs : PackFormats()) {
     session->formats_.push_back(std::move(packs));
   }
+#if ROWFS_WITH_PARQUET
+  const TableFormat parquet = ParquetFormat();
+  session->formats_.push_back(FolderFormat(&parquet));
+#else
   session->formats_.push_back(FolderFormat());
+#endif
   return session;
 }
 
