@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "index/dataset/blob_columns.h"
 #include "index/ingest/blob_ingest.h"
 
 namespace rowfs {
@@ -31,7 +32,13 @@ Result<std::vector<OutputColumn>> PlanColumns(const IngestJob& job) {
       OutputColumn output;
       output.is_blob = column.role == ColumnRole::kBlob;
       output.field = input->table().schema().fields[column.field];
-      if (output.is_blob) output.field.type = MakeType(TypeId::kBlob);
+      if (output.is_blob) {
+        output.field.type = MakeType(TypeId::kBlob);
+      } else {
+        // Blobs in structs, lists and maps become plain bytes.
+        output.field.type =
+            ReplaceBlobType(output.field.type, TypeId::kLargeBinary);
+      }
       output.field.nullable =
           output.field.nullable || output.is_blob || job.inputs.size() > 1;
       const auto known = std::find_if(columns.begin(), columns.end(),
@@ -106,6 +113,13 @@ bool MayHoldMedia(const IngestJob& job,
         return column.is_blob && !other &&
                (rule == job.media.end() || rule->plugin != "none");
       });
+}
+
+Result<Bytes> ReadAll(const Dataset& input, const Array& cells, uint64_t i) {
+  ROWFS_ASSIGN_OR_RETURN(const auto blob, OpenBlobCell(input, cells, i));
+  Bytes bytes(blob->size());
+  ROWFS_RETURN_IF_ERROR(blob->ReadAt(0, bytes));
+  return bytes;
 }
 
 class Ingester {
@@ -249,7 +263,15 @@ class Ingester {
       if (built != builders.end()) {
         out.columns.push_back(built->second.Finish());
       } else if (field) {
-        out.columns.push_back(batch.columns[*field]);
+        Result<Array> plain =
+            BlobsAsBytes(batch.columns[*field],
+                         [&](const Array& cells, uint64_t i) -> Result<Bytes> {
+                           return ReadAll(input, cells, i);
+                         });
+        if (!plain.ok()) {
+          return plain.status().With("column " + columns_[c].field.name);
+        }
+        out.columns.push_back(std::move(plain).value());
       } else {
         out.columns.push_back(
             NullArray(columns_[c].field.type, batch.row_count));
