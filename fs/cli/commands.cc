@@ -124,6 +124,18 @@ constexpr Flag kReadBlobFlags[] = {
     kFormatFlag,
 };
 
+constexpr Flag kScanFlags[] = {
+    {"--columns", "A,B", "these columns, in this order (all)", true},
+    {"--rows", "ROWS", "these rows: 0,5-6,100- (all)"},
+    {"--blobs", "", "blobs as bytes, not as paths in a mount"},
+    {"--output", "FILE", "FILE.arrow, FILE.parquet or FILE.jsonl"},
+    kAllowExternalFlag,
+    kCacheDirFlag,
+    kMemoryFlag,
+    kInProcessFlag,
+    kFormatFlag,
+};
+
 constexpr Flag kInfoFlags[] = {
     kJsonFlag,
     kAllowExternalFlag,
@@ -214,6 +226,13 @@ constexpr Command kCommands[] = {
      "A null cell, and a cell with blob_info (whose bytes are no file), are "
      "errors.",
      kReadBlobFlags, 1, 1, CmdReadBlob},
+    {"scan", "SOURCE", "write the table as an Arrow, Parquet or JSON file",
+     "Values as the source has them; JSON lines as row.json in a mount. A blob "
+     "is the\npath a mount shows it at, or with --blobs its bytes. The file "
+     "appears whole or not\nat all. Try:\n"
+     "  rowfs scan v.lance --columns caption,stars --output v.parquet\n"
+     "  rowfs scan pack/ --rows 0-99 --blobs --output head.arrow",
+     kScanFlags, 1, 1, CmdScan},
     {"info", "SOURCE", "say what a dataset is and holds", kSourceText,
      kInfoFlags, 1, 1, CmdInfo},
     {"ls", "SOURCE [PATH]", "list the tree without mounting", kSourceText,

@@ -19,6 +19,7 @@ int CmdVerify(Env& env, const Args& args);
 int CmdTag(Env& env, const Args& args);
 int CmdExtractFrame(Env& env, const Args& args);
 int CmdReadBlob(Env& env, const Args& args);
+int CmdScan(Env& env, const Args& args);
 int CmdInfo(Env& env, const Args& args);
 int CmdLs(Env& env, const Args& args);
 int CmdCat(Env& env, const Args& args);
