@@ -48,6 +48,37 @@ bool IsSampleMember(std::string_view name) {
   return true;
 }
 
+namespace {
+
+// Rows by the hash of their stem. Two stems of one hash share a row, which
+// harms nobody.
+class StemTable {
+ public:
+  explicit StemTable(uint64_t count) {
+    size_t size = 16;
+    while (size < 2 * count) size *= 2;
+    hashes_.resize(size);
+    rows_.resize(size, kNoRow);
+  }
+  // The row of `hash`; `fresh` when it is new.
+  uint32_t Find(uint64_t hash, uint32_t fresh) {
+    const size_t mask = hashes_.size() - 1;
+    size_t at = hash & mask;
+    while (rows_[at] != kNoRow && hashes_[at] != hash) at = (at + 1) & mask;
+    if (rows_[at] == kNoRow) {
+      hashes_[at] = hash;
+      rows_[at] = fresh;
+    }
+    return rows_[at];
+  }
+
+ private:
+  std::vector<uint64_t> hashes_;
+  std::vector<uint32_t> rows_;
+};
+
+}  // namespace
+
 class MemberRows::Maker {
  public:
   explicit Maker(MemberRows* rows) : rows_(*rows) {}
@@ -108,54 +139,77 @@ class MemberRows::Maker {
     Keep(std::move(order), std::move(first));
   }
 
-  void MakeGroups() {
-    struct Entry {
-      uint64_t hash;
-      uint32_t member;
-      uint32_t row;
-    };
-    std::vector<Entry> entries;
-    entries.reserve(rows_.member_count());
-    ForEach([&](uint64_t number, const Member& member) {
-      entries.push_back({Hash64(AsBytes(SplitMemberName(member.name).key)),
-                         static_cast<uint32_t>(number), kNoRow});
-    });
-    // Rows are numbered as their first members come.
-    std::sort(entries.begin(), entries.end(),
-              [](const Entry& a, const Entry& b) {
-                return a.hash != b.hash ? a.hash < b.hash : a.member < b.member;
-              });
-    uint32_t leader = 0;
-    for (size_t i = 0; i < entries.size(); ++i) {
-      if (i == 0 || entries[i].hash != entries[i - 1].hash) {
-        leader = entries[i].member;
-      }
-      entries[i].row = leader;
-    }
-    std::sort(entries.begin(), entries.end(),
-              [](const Entry& a, const Entry& b) {
-                return a.row != b.row ? a.row < b.row : a.member < b.member;
-              });
-    std::vector<uint32_t> order;
+  // Where stems never descend, equal ones stand together: no table is needed.
+  bool MakeSorted() {
     std::vector<uint32_t> first;
-    order.reserve(entries.size());
-    for (size_t i = 0; i < entries.size(); ++i) {
-      if (i == 0 || entries[i].row != entries[i - 1].row) {
-        first.push_back(static_cast<uint32_t>(i));
-      }
-      order.push_back(entries[i].member);
-    }
+    std::string last;
+    bool sorted = true;
+    ForEach([&](uint64_t number, const Member& member) {
+      if (!sorted) return;
+      const std::string_view key = SplitMemberName(member.name).key;
+      const int order = number == 0 ? 1 : key.compare(last);
+      sorted = order >= 0;
+      if (order <= 0) return;
+      first.push_back(static_cast<uint32_t>(number));
+      last = key;
+    });
+    if (!sorted) return false;
     rows_.row_count_ = first.size();
-    Keep(std::move(order), std::move(first));
+    KeepFirst(std::move(first), rows_.member_count());
+    return true;
   }
 
-  // Store only what is not plain.
-  void Keep(std::vector<uint32_t> order, std::vector<uint32_t> first) {
-    if (first.size() != order.size()) {
-      first.push_back(static_cast<uint32_t>(order.size()));
-      first.shrink_to_fit();
-      rows_.first_of_row_ = std::move(first);
+  void MakeGroups() {
+    if (MakeSorted()) return;
+    StemTable stems(rows_.member_count());
+    std::vector<uint32_t> row_of;  // empty while rows stand together
+    std::vector<uint32_t> first;
+    uint32_t last = 0;
+    ForEach([&](uint64_t number, const Member& member) {
+      const auto fresh = static_cast<uint32_t>(first.size());
+      const uint32_t row =
+          stems.Find(Hash64(AsBytes(SplitMemberName(member.name).key)), fresh);
+      if (row == fresh) {
+        first.push_back(static_cast<uint32_t>(number));
+      } else if (row != last && row_of.empty()) {
+        // The first one that comes back to an earlier row.
+        row_of.reserve(rows_.member_count());
+        for (uint64_t i = 0, r = 0; i < number; ++i) {
+          if (r + 1 < first.size() && first[r + 1] == i) ++r;
+          row_of.push_back(static_cast<uint32_t>(r));
+        }
+      }
+      const bool split = !row_of.empty();
+      if (split) row_of.push_back(row);
+      last = row;
+    });
+    rows_.row_count_ = first.size();
+    if (row_of.empty()) {
+      KeepFirst(std::move(first), rows_.member_count());
+      return;
     }
+    // Members by row, in their own order: a counting sort.
+    std::vector<uint32_t> begin(first.size() + 1);
+    for (const uint32_t row : row_of) ++begin[row + 1];
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    begin.pop_back();
+    std::vector<uint32_t> order(row_of.size());
+    std::vector<uint32_t> next = begin;
+    for (uint32_t i = 0; i < row_of.size(); ++i) order[next[row_of[i]]++] = i;
+    KeepFirst(std::move(begin), order.size());
+    rows_.order_ = std::move(order);
+  }
+
+  // Store only what is not plain: `first` of rows over `count` members.
+  void KeepFirst(std::vector<uint32_t> first, uint64_t count) {
+    if (first.size() == count) return;
+    first.push_back(static_cast<uint32_t>(count));
+    first.shrink_to_fit();
+    rows_.first_of_row_ = std::move(first);
+  }
+
+  void Keep(std::vector<uint32_t> order, std::vector<uint32_t> first) {
+    KeepFirst(std::move(first), order.size());
     bool plain = order.size() == rows_.member_count();
     for (size_t i = 0; plain && i < order.size(); ++i) plain = order[i] == i;
     if (plain) return;
@@ -166,10 +220,7 @@ class MemberRows::Maker {
   bool AddColumns() {
     const size_t limit =
         rows_.rule_ == RowRule::kSample ? kSampleColumnsMax : kColumnsMax;
-    // Rows of one member need no look at their neighbours.
-    if (rows_.order_.empty()) {
-      return AddInOrder(limit);
-    }
+    if (rows_.order_.empty()) return AddInOrder(limit);
     for (uint64_t row = 0; row < rows_.row_count_; ++row) {
       std::map<std::string, uint32_t> seen;
       const auto [begin, end] = rows_.Range(row);
@@ -187,7 +238,7 @@ class MemberRows::Maker {
     uint64_t row = 0;
     ForEach([&](uint64_t number, const Member& member) {
       if (rows_.columns_.size() > limit) return;
-      if (row < rows_.row_count_ && rows_.Range(row).second == number) {
+      if (!rows_.first_of_row_.empty() && rows_.Range(row).second == number) {
         ++row;
         seen.clear();
       }
@@ -198,7 +249,9 @@ class MemberRows::Maker {
 
   void AddPart(const Member& member, std::map<std::string, uint32_t>* seen) {
     const std::string suffix = rows_.SuffixOf(member.name);
-    const uint32_t repeat = (*seen)[suffix]++;
+    // Rows of one member need no look at their neighbours.
+    const bool alone = rows_.first_of_row_.empty();
+    const uint32_t repeat = alone ? 0 : (*seen)[suffix]++;
     const auto [found, fresh] =
         rows_.column_of_.try_emplace({suffix, repeat}, rows_.columns_.size());
     if (fresh) rows_.columns_.push_back({suffix, repeat, 0, 0, true});

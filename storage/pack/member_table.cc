@@ -8,8 +8,6 @@
 namespace rowfs {
 namespace {
 
-constexpr std::string_view kWhat = "member table";
-
 // Bits of an entry's first byte; its low two are the coding.
 constexpr uint8_t kCodingMask = 3;
 constexpr uint8_t kHasRawName = 4;
@@ -85,56 +83,86 @@ MemberTable MemberTableBuilder::Finish() {
   return std::move(table_);
 }
 
-Status MemberTable::Read(size_t* at, bool first, Member* member) const {
-  const uint64_t expected = first ? 0 : Expect(*member, alignment_);
-  if (first) member->name.clear();
-  rowfs::Cursor in(ByteSpan(data_).subspan(*at), kWhat);
-  ROWFS_ASSIGN_OR_RETURN(const uint8_t head, in.U8());
-  ROWFS_ASSIGN_OR_RETURN(const uint64_t same, in.Varint());
-  ROWFS_ASSIGN_OR_RETURN(const uint64_t rest, in.Varint());
-  ROWFS_ASSIGN_OR_RETURN(const ByteSpan suffix, in.Take(rest));
-  if (same > member->name.size()) return in.Error("a name that has no start");
-  member->name.resize(same);
-  member->name += AsText(suffix);
-  ROWFS_ASSIGN_OR_RETURN(member->stored, in.Varint());
-  member->raw_name.clear();
-  if (head & kHasRawName) {
-    ROWFS_ASSIGN_OR_RETURN(const uint64_t size, in.Varint());
-    ROWFS_ASSIGN_OR_RETURN(const ByteSpan raw, in.Take(size));
-    member->raw_name = AsText(raw);
+namespace {
+
+// Reads forward; millions of members go through it, so it is inline and only
+// remembers that it failed.
+class Input {
+ public:
+  Input(ByteSpan bytes, size_t at) : bytes_(bytes), at_(at) {}
+
+  bool ok() const { return ok_; }
+  size_t at() const { return at_; }
+  uint8_t U8() {
+    if (at_ >= bytes_.size()) return Fail();
+    return std::to_integer<uint8_t>(bytes_[at_++]);
   }
-  member->fault = MemberFault::kNone;
-  if (head & kHasFault) {
-    ROWFS_ASSIGN_OR_RETURN(const uint8_t fault, in.U8());
-    if (fault > static_cast<uint8_t>(MemberFault::kLink)) {
-      return in.Error("an unknown fault");
+  uint64_t Varint() {
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+      const uint8_t byte = U8();
+      value |= static_cast<uint64_t>(byte & 0x7F) << shift;
+      if ((byte & 0x80) == 0) return value;
     }
-    member->fault = static_cast<MemberFault>(fault);
+    return Fail();
   }
-  member->offset = expected;
-  if (head & kMoved) {
-    ROWFS_ASSIGN_OR_RETURN(const int64_t moved, in.Zigzag());
-    member->offset += static_cast<uint64_t>(moved);
+  uint64_t Zigzag() {
+    const uint64_t value = Varint();
+    return (value >> 1) ^ (~(value & 1) + 1);
   }
-  member->slack = 0;
-  if (head & kHasSlack) {
-    ROWFS_ASSIGN_OR_RETURN(member->slack, in.Varint());
+  uint32_t U32() {
+    uint32_t value = 0;
+    for (unsigned shift = 0; shift < 32; shift += 8) {
+      value |= static_cast<uint32_t>(U8()) << shift;
+    }
+    return value;
   }
-  member->size = member->stored;
-  if (head & kHasSize) {
-    ROWFS_ASSIGN_OR_RETURN(member->size, in.Varint());
+  std::string_view Text(uint64_t size) {
+    if (size > bytes_.size() - at_) {
+      Fail();
+      return {};
+    }
+    const std::string_view text = AsText(bytes_.subspan(at_, size));
+    at_ += size;
+    return text;
   }
-  member->detail = 0;
-  if (head & kHasDetail) {
-    ROWFS_ASSIGN_OR_RETURN(member->detail, in.Varint());
+  uint8_t Fail() {
+    ok_ = false;
+    at_ = bytes_.size();
+    return 0;
   }
+
+ private:
+  const ByteSpan bytes_;
+  size_t at_;
+  bool ok_ = true;
+};
+
+}  // namespace
+
+bool MemberTable::Read(size_t* at, bool first, Member* member) const {
+  const uint64_t expected = first ? 0 : Expect(*member, alignment_);
+  Input in(data_, *at);
+  const uint8_t head = in.U8();
+  const uint64_t same = in.Varint();
+  const uint64_t rest = in.Varint();
+  if (same > (first ? 0 : member->name.size())) return false;
+  member->name.resize(same);
+  member->name += in.Text(rest);
+  member->stored = in.Varint();
+  member->raw_name.clear();
+  if ((head & kHasRawName) != 0) member->raw_name = in.Text(in.Varint());
+  const uint8_t fault = (head & kHasFault) != 0 ? in.U8() : 0;
+  if (fault > static_cast<uint8_t>(MemberFault::kLink)) return false;
+  member->fault = static_cast<MemberFault>(fault);
+  member->offset = expected + ((head & kMoved) != 0 ? in.Zigzag() : 0);
+  member->slack = (head & kHasSlack) != 0 ? in.Varint() : 0;
+  member->size = (head & kHasSize) != 0 ? in.Varint() : member->stored;
+  member->detail = (head & kHasDetail) != 0 ? in.Varint() : 0;
   member->coding = static_cast<MemberCoding>(head & kCodingMask);
-  member->crc = 0;
-  if (member->coding != MemberCoding::kStored) {
-    ROWFS_ASSIGN_OR_RETURN(member->crc, in.U32());
-  }
-  *at += in.position();
-  return {};
+  member->crc = member->coding == MemberCoding::kStored ? 0 : in.U32();
+  *at = in.at();
+  return in.ok();
 }
 
 Member MemberTable::Get(uint64_t i) const {
@@ -142,14 +170,14 @@ Member MemberTable::Get(uint64_t i) const {
   size_t at = blocks_[i / kBlock];
   for (uint64_t k = 0; k <= i % kBlock; ++k) {
     // A table that was built or checked has no errors.
-    if (!Read(&at, k == 0, &member).ok()) return {};
+    if (!Read(&at, k == 0, &member)) return {};
   }
   return member;
 }
 
 bool MemberTable::Cursor::Next() {
   if (next_ >= table_.count_) return false;
-  return table_.Read(&at_, next_++ % kBlock == 0, &member_).ok();
+  return table_.Read(&at_, next_++ % kBlock == 0, &member_);
 }
 
 uint64_t MemberTable::bytes() const {
@@ -179,7 +207,9 @@ Result<MemberTable> MemberTable::Decode(ByteSpan bytes, std::string_view what) {
   Member member;
   for (uint64_t i = 0; i < table.count_; ++i) {
     if (i % kBlock == 0) table.blocks_.push_back(at);
-    ROWFS_RETURN_IF_ERROR(table.Read(&at, i % kBlock == 0, &member));
+    if (!table.Read(&at, i % kBlock == 0, &member)) {
+      return in.Error("a member that does not decode");
+    }
   }
   if (at != table.data_.size()) return in.Error("bytes behind the last member");
   table.blocks_.shrink_to_fit();

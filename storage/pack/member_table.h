@@ -88,7 +88,8 @@ class MemberTable {
   static constexpr uint64_t kBlock = 32;
 
   // Decode the member at `at`, given the one before (if not first of a block).
-  Status Read(size_t* at, bool first, Member* member) const;
+  // False when it does not decode.
+  bool Read(size_t* at, bool first, Member* member) const;
 
   uint64_t count_ = 0;
   uint64_t alignment_ = 1;        // of what lies between members: 512 in a tar

@@ -62,88 +62,121 @@ class DirectoryBytes {
   size_t at_ = 0;
 };
 
-Member MakeMember(const ZipEntry& entry, const ZipDirectory& directory) {
-  Member member;
-  member.name = entry.name;
-  if (entry.raw_name != entry.name) member.raw_name = entry.raw_name;
-  member.offset = entry.offset + directory.prefix();
-  member.stored = entry.stored;
-  member.size = entry.size;
-  member.crc = entry.crc;
-  member.coding = entry.method == kStored     ? MemberCoding::kStored
-                  : entry.method == kDeflated ? MemberCoding::kDeflated
-                                              : MemberCoding::kOther;
-  if (member.coding == MemberCoding::kOther) member.detail = entry.method;
+void FillMember(const ZipEntry& entry, const ZipDirectory& directory,
+                Member* member) {
+  member->name = entry.name;
+  member->raw_name.clear();
+  if (entry.raw_name != entry.name) member->raw_name = entry.raw_name;
+  member->offset = entry.offset + directory.prefix();
+  member->stored = entry.stored;
+  member->size = entry.size;
+  member->crc = entry.crc;
+  member->slack = 0;
+  member->coding = entry.method == kStored     ? MemberCoding::kStored
+                   : entry.method == kDeflated ? MemberCoding::kDeflated
+                                               : MemberCoding::kOther;
+  member->detail =
+      member->coding == MemberCoding::kOther ? uint64_t{entry.method} : 0;
   const auto data =
-      CheckedAdd(member.offset, kZipLocalHeaderBytes + entry.raw_name.size());
+      CheckedAdd(member->offset, kZipLocalHeaderBytes + entry.raw_name.size());
   const auto end =
-      data ? CheckedAdd(*data, member.stored) : std::optional<uint64_t>();
+      data ? CheckedAdd(*data, member->stored) : std::optional<uint64_t>();
+  member->fault = MemberFault::kNone;
   if (entry.encrypted()) {
-    member.fault = MemberFault::kEncrypted;
+    member->fault = MemberFault::kEncrypted;
   } else if (entry.disk != directory.disk) {
-    member.fault = MemberFault::kOtherDisk;
+    member->fault = MemberFault::kOtherDisk;
   } else if (!end || *end > directory.begin) {
-    member.fault = MemberFault::kOutOfBounds;
-  } else if (member.coding == MemberCoding::kStored &&
-             member.size != member.stored) {
-    member.fault = MemberFault::kBadSize;
-  } else if (member.coding == MemberCoding::kDeflated &&
-             member.size / kDeflateRatioMax > member.stored + 1) {
-    member.fault = MemberFault::kBadSize;
+    member->fault = MemberFault::kOutOfBounds;
+  } else if (member->coding == MemberCoding::kStored
+                 ? member->size != member->stored
+                 : member->size / kDeflateRatioMax > member->stored + 1) {
+    // Other methods are not read at all.
+    if (member->coding != MemberCoding::kOther) {
+      member->fault = MemberFault::kBadSize;
+    }
   }
-  return member;
 }
 
 uint64_t DataBegin(const Member& member) {
   return member.offset + kZipLocalHeaderBytes + member.stored_name().size();
 }
 
-// Tells for each member how much room there is behind it, and which ones run
-// into the next.
-class Neighbours {
+// What is behind `member` begins at `limit`: how much room there is, or that
+// it runs into it.
+void Settle(uint64_t limit, bool alone, Member* member) {
+  // Its end may not even be a number.
+  if (member->fault == MemberFault::kOutOfBounds ||
+      member->fault == MemberFault::kOtherDisk || member->offset > limit) {
+    return;
+  }
+  const uint64_t begin = DataBegin(*member);
+  if (alone && begin <= limit && member->stored <= limit - begin) {
+    member->slack = limit - begin - member->stored;
+  } else if (member->fault == MemberFault::kNone) {
+    member->fault = MemberFault::kOverlap;
+  }
+}
+
+// Collects members in the order of the directory. Nearly always that is the
+// order of their bytes, and a member is settled when the next one comes.
+class Collector {
  public:
-  Neighbours(const MemberTable& members, uint64_t directory_begin)
-      : directory_begin_(directory_begin) {
-    offsets_.reserve(members.size());
-    MemberTable::Cursor cursor(members);
-    while (cursor.Next()) offsets_.push_back(cursor.member().offset);
-    std::sort(offsets_.begin(), offsets_.end());
+  explicit Collector(uint64_t directory_begin)
+      : directory_begin_(directory_begin), builder_(1) {}
+
+  void Add(const Member& member) {
+    if (any_) {
+      ascending_ = ascending_ && member.offset > last_.offset;
+      if (ascending_) Settle(Limit(member.offset), true, &last_);
+      builder_.Add(last_);
+    }
+    any_ = true;
+    last_ = member;
   }
 
-  void Settle(Member* member) const {
-    if (member->fault == MemberFault::kOutOfBounds) return;
-    const auto [here, next] =
-        std::equal_range(offsets_.begin(), offsets_.end(), member->offset);
-    const uint64_t limit = next == offsets_.end()
-                               ? directory_begin_
-                               : std::min(*next, directory_begin_);
-    const uint64_t end = DataBegin(*member) + member->stored;
-    if (end > limit || next - here > 1) {
-      if (member->fault == MemberFault::kNone) {
-        member->fault = MemberFault::kOverlap;
-      }
-      return;
+  MemberTable Finish() {
+    if (any_) {
+      if (ascending_) Settle(directory_begin_, true, &last_);
+      builder_.Add(last_);
     }
-    member->slack = limit - end;
+    MemberTable members = builder_.Finish();
+    return ascending_ ? std::move(members) : SettleAll(members);
   }
 
  private:
-  const uint64_t directory_begin_;
-  std::vector<uint64_t> offsets_;
-};
-
-// The same members with what their neighbours say about them.
-MemberTable SettleAll(const MemberTable& members, uint64_t directory_begin) {
-  const Neighbours neighbours(members, directory_begin);
-  MemberTableBuilder builder(1);
-  MemberTable::Cursor cursor(members);
-  while (cursor.Next()) {
-    Member member = cursor.member();
-    neighbours.Settle(&member);
-    builder.Add(member);
+  uint64_t Limit(uint64_t next) const {
+    return std::min(next, directory_begin_);
   }
-  return builder.Finish();
-}
+
+  MemberTable SettleAll(const MemberTable& members) const {
+    std::vector<uint64_t> offsets;
+    offsets.reserve(members.size());
+    for (MemberTable::Cursor cursor(members); cursor.Next();) {
+      offsets.push_back(cursor.member().offset);
+    }
+    std::sort(offsets.begin(), offsets.end());
+    MemberTableBuilder builder(1);
+    for (MemberTable::Cursor cursor(members); cursor.Next();) {
+      Member member = cursor.member();
+      const auto [here, next] =
+          std::equal_range(offsets.begin(), offsets.end(), member.offset);
+      if (member.fault == MemberFault::kOverlap) {
+        member.fault = MemberFault::kNone;  // told before the order broke
+      }
+      Settle(next == offsets.end() ? directory_begin_ : Limit(*next),
+             next - here == 1, &member);
+      builder.Add(member);
+    }
+    return builder.Finish();
+  }
+
+  const uint64_t directory_begin_;
+  MemberTableBuilder builder_;
+  Member last_;
+  bool any_ = false;
+  bool ascending_ = true;
+};
 
 // Where the directory really begins: bytes may precede the archive, and then
 // offsets count from there, or do not.
@@ -182,16 +215,18 @@ Result<ZipContents> ReadZipDirectory(const ObjectReader& reader,
   ZipContents contents;
   contents.directory_begin = directory.begin;
   DirectoryBytes bytes(reader, tail, {directory.begin, directory.end});
-  MemberTableBuilder builder(1);
+  Collector collector(directory.begin);
   uint64_t entries = 0;
+  ZipEntry entry;
+  Member member;
   for (;;) {
     ROWFS_ASSIGN_OR_RETURN(const ByteSpan ahead, bytes.Ahead());
     if (ahead.empty()) break;
     Cursor in(ahead, uri);
-    Result<ZipEntry> entry = ReadZipEntry(&in);
-    if (!entry.ok()) {
+    const Status status = ReadZipEntry(&in, &entry);
+    if (!status.ok()) {
       // What may stand between the last entry and the end: a signature.
-      if (entries == 0) return entry.status();
+      if (entries == 0) return status;
       if (entries < directory.entries) {
         contents.damage = "the zip directory is damaged behind entry " +
                           std::to_string(entries);
@@ -202,10 +237,11 @@ Result<ZipContents> ReadZipDirectory(const ObjectReader& reader,
     if (++entries > std::numeric_limits<uint32_t>::max()) {
       return Status(Code::kResourceExhausted, uri + ": too many members");
     }
-    if (entry.value().is_directory()) continue;
-    builder.Add(MakeMember(entry.value(), directory));
+    if (entry.is_directory()) continue;
+    FillMember(entry, directory, &member);
+    collector.Add(member);
   }
-  contents.members = SettleAll(builder.Finish(), directory.begin);
+  contents.members = collector.Finish();
   return contents;
 }
 

@@ -21,7 +21,7 @@ struct ZipContents {
 
 // Read the directory of `reader`, whose tail is `tail`. kCorruption when there
 // is none. An entry that does not parse ends the list: `damage` says so.
-// Memory: 16 bytes a member beside the result.
+// Memory: 16 bytes a member beside the result, where members are out of order.
 Result<ZipContents> ReadZipDirectory(const ObjectReader& reader, ByteSpan tail);
 
 }  // namespace rowfs

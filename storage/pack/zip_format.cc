@@ -80,6 +80,12 @@ size_t Utf8Bytes(std::string_view text) {
   return 0;
 }
 
+bool IsAscii(std::string_view text) {
+  unsigned char all = 0;
+  for (const char c : text) all |= static_cast<unsigned char>(c);
+  return all < 0x80;
+}
+
 bool IsUtf8(std::string_view text) {
   while (!text.empty()) {
     const size_t size = Utf8Bytes(text);
@@ -230,37 +236,38 @@ std::string ZipName(std::string_view raw, uint16_t flags, ByteSpan extra) {
   return name;
 }
 
-Result<ZipEntry> ReadZipEntry(Cursor* in) {
+Status ReadZipEntry(Cursor* in, ZipEntry* entry) {
   ROWFS_ASSIGN_OR_RETURN(const ByteSpan head, in->Take(kZipEntryBytes));
   if (!IsZipEntry(head)) return in->Error("no entry of a zip directory");
-  ZipEntry entry;
-  entry.made_by = LoadU16(head.subspan(4));
-  entry.flags = LoadU16(head.subspan(8));
-  entry.method = LoadU16(head.subspan(10));
-  entry.crc = LoadU32(head.subspan(16));
-  entry.stored = LoadU32(head.subspan(20));
-  entry.size = LoadU32(head.subspan(24));
+  entry->made_by = LoadU16(head.subspan(4));
+  entry->flags = LoadU16(head.subspan(8));
+  entry->method = LoadU16(head.subspan(10));
+  entry->crc = LoadU32(head.subspan(16));
+  entry->stored = LoadU32(head.subspan(20));
+  entry->size = LoadU32(head.subspan(24));
   const uint16_t name_bytes = LoadU16(head.subspan(28));
   const uint16_t extra_bytes = LoadU16(head.subspan(30));
   const uint16_t comment_bytes = LoadU16(head.subspan(32));
-  entry.disk = LoadU16(head.subspan(34));
-  entry.attributes = LoadU32(head.subspan(38));
-  entry.offset = LoadU32(head.subspan(42));
+  entry->disk = LoadU16(head.subspan(34));
+  entry->attributes = LoadU32(head.subspan(38));
+  entry->offset = LoadU32(head.subspan(42));
   ROWFS_ASSIGN_OR_RETURN(const ByteSpan name, in->Take(name_bytes));
   ROWFS_ASSIGN_OR_RETURN(const ByteSpan extra, in->Take(extra_bytes));
   // A comment that runs past the end harms nobody.
   ROWFS_RETURN_IF_ERROR(
       in->Skip(std::min<uint64_t>(comment_bytes, in->remaining())));
-  entry.raw_name = AsText(name);
-  entry.name = ZipName(entry.raw_name, entry.flags, extra);
-  entry.extra_bytes = extra_bytes;
+  entry->raw_name = AsText(name);
+  entry->extra_bytes = extra_bytes;
+  if (extra.empty() && IsAscii(entry->raw_name)) {
+    entry->name = entry->raw_name;
+    return {};
+  }
+  entry->name = ZipName(entry->raw_name, entry->flags, extra);
   Status status;
   ForEachExtra(extra, [&](uint16_t id, ByteSpan field) {
-    if (id == kZip64Extra && status.ok())
-      status = ReadZip64Extra(field, &entry);
+    if (id == kZip64Extra && status.ok()) status = ReadZip64Extra(field, entry);
   });
-  ROWFS_RETURN_IF_ERROR(status);
-  return entry;
+  return status;
 }
 
 Result<ZipLocalHeader> ReadZipLocalHeader(ByteSpan bytes,

@@ -65,7 +65,7 @@ struct ZipEntry {
 };
 
 // The next entry of a directory. kCorruption when there is none or it is cut.
-Result<ZipEntry> ReadZipEntry(Cursor* in);
+Status ReadZipEntry(Cursor* in, ZipEntry* entry);
 
 // A name in UTF-8: as stored where it is flagged so or valid UTF-8, else from
 // code page 437, which every byte has a character in; a Unicode path field that
