@@ -22,6 +22,13 @@ std::optional<std::string> DeclaredMediaType(const Metadata& metadata) {
   return {};
 }
 
+std::string ViewsRule(const Metadata& metadata) {
+  for (const auto& [name, value] : metadata) {
+    if (name == kViewsKey) return value;
+  }
+  return {};
+}
+
 void ListViews(Plugin* plugin, const PluginIndex& index, BlobShape* shape) {
   Result<std::vector<ViewEntry>> views =
       plugin->List(index, "", 0, kBlobViewsMax);
@@ -69,13 +76,19 @@ void LookAtBytes(const RowReader& reader, uint64_t row, const CellPath& path,
   const std::optional<std::string> declared = DeclaredMediaType(metadata);
   std::optional<FileType> type;
   if (declared) type = FileTypeOf(*declared);
+  const std::string views = ViewsRule(metadata);
+  const FileType unknown{"bin", "application/octet-stream"};
+  if (views == "none" && cell.size) {
+    UseFileType(type.value_or(unknown), shape);
+    if (declared) shape->media_type = *declared;
+    return;
+  }
   // With blob_info the views say what it is; its bytes are not looked at.
   const bool may_index = reader.options.indexer != nullptr && !cell.info;
   if (type && cell.size && !may_index) {
     UseFileType(*type, shape);
     return;
   }
-  const FileType unknown{"bin", "application/octet-stream"};
   Result<std::shared_ptr<const Blob>> blob = OpenCell(reader.dataset, cell);
   if (!blob.ok()) {
     UseFileType(type.value_or(unknown), shape);
@@ -93,6 +106,7 @@ void LookAtBytes(const RowReader& reader, uint64_t row, const CellPath& path,
   UseFileType(*type, shape);
   if (declared) shape->media_type = *declared;
   if (!may_index || !shape->error.empty() || shape->size == 0) return;
+  if (views == "by_magic" && type->extension == unknown.extension) return;
   Result<std::optional<MediaIndexer::Index>> index =
       reader.options.indexer->Find(row, path, blob.value(), *type);
   if (!index.ok()) {

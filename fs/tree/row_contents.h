@@ -25,6 +25,10 @@ namespace rowfs {
 // name for all rows, or the string column that has it (its last path part).
 inline constexpr std::string_view kFileNameKey = "rowfs:file_name";
 inline constexpr std::string_view kNameColumnKey = "rowfs:name_column";
+// Blobs whose names say that nothing is to be seen in them. "none": they are
+// not even looked at, so that listing them costs no read; "by_magic": a plugin
+// is asked only where the first bytes are of a type that is known.
+inline constexpr std::string_view kViewsKey = "rowfs:views";
 // A column of any value: in row.json alone, without a file of its own.
 inline constexpr std::string_view kNoFileKey = "rowfs:no_file";
 // What is put behind the name from that column: ".seg.png".

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "storage/base/hash.h"
+#include "storage/pack/extensions.h"
 #include "storage/pack/folder_pack.h"
 #include "storage/pack/member_rows.h"
 #include "storage/pack/shard_list.h"
@@ -21,6 +22,8 @@ constexpr std::array<std::string_view, 12> kTextSuffixes = {
 // How a blob column says what its files are called; see fs/tree.
 constexpr std::string_view kNameColumn = "rowfs:name_column";
 constexpr std::string_view kNameSuffix = "rowfs:name_suffix";
+constexpr std::string_view kMediaType = "rowfs:media_type";
+constexpr std::string_view kViews = "rowfs:views";
 constexpr std::string_view kNoFile = "rowfs:no_file";
 
 bool IsText(const MemberRows::Column& column) {
@@ -68,6 +71,7 @@ class PackSource final : public TableSource {
  private:
   using Parts = std::vector<MemberRows::Part>;
 
+  bool Remote() const;
   void MakeSchema();
   void MakeFingerprint();
   BlobCell CellOf(const MemberRows::Part& part) const;
@@ -92,6 +96,27 @@ const MemberRows::Part* FindPart(const std::vector<MemberRows::Part>& parts,
   return nullptr;
 }
 
+// What a suffix says about the files of a column. On a network nothing is read
+// to find out more: listing a row costs no request.
+void DescribeFiles(std::string_view suffix, bool remote, Field* field) {
+  const std::string_view extension =
+      suffix.substr(suffix.rfind('.') + 1);  // npos + 1 == 0
+  const std::string_view type = MediaTypeOfExtension(extension);
+  if (!type.empty()) field->metadata.emplace_back(kMediaType, type);
+  if (remote || IsValueExtension(extension)) {
+    field->metadata.emplace_back(kViews, "none");
+  } else if (IsVagueExtension(extension)) {
+    field->metadata.emplace_back(kViews, "by_magic");
+  }
+}
+
+bool PackSource::Remote() const {
+  return std::any_of(rows_.packs().begin(), rows_.packs().end(),
+                     [](const std::shared_ptr<const Pack>& pack) {
+                       return pack->location().store->capabilities().remote;
+                     });
+}
+
 void PackSource::MakeSchema() {
   const bool single = rows_.rule() == RowRule::kMember;
   const std::string key = single ? "file_name" : "__key__";
@@ -108,6 +133,7 @@ void PackSource::MakeSchema() {
     Field field =
         MakeField(std::move(name), text ? TypeId::kString : TypeId::kBlob);
     field.metadata.emplace_back(kNameColumn, key);
+    DescribeFiles(column.suffix, Remote(), &field);
     if (!column.suffix.empty()) {
       field.metadata.emplace_back(kNameSuffix, "." + column.suffix);
     }
