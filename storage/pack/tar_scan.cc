@@ -304,8 +304,6 @@ Result<bool> Scanner::Step() {
   if (block.size() < kTarBlock) {
     if (!block.empty() && !IsZeroBlock(block)) {
       Damage("the tar is cut off inside a header");
-    } else if (!ended_ && contents_.damage.empty()) {
-      Damage("the tar has no end mark; it may be cut off");
     }
     return false;
   }
@@ -396,6 +394,7 @@ Result<TarContents> Scanner::Run() {
     if (!more.value()) break;
   }
   ROWFS_RETURN_IF_ERROR(Flush());
+  if (!ended_) Damage("the tar has no end mark; it may be cut off");
   contents_.members = builder_.Finish();
   if (!links_.empty()) ROWFS_RETURN_IF_ERROR(ResolveLinks());
   return std::move(contents_);
