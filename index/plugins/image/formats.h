@@ -35,6 +35,11 @@ Status IndexTiff(ByteSource* file, ImageIndex* index);
 Status IndexPng(ByteSource* file, ImageIndex* index);
 Status IndexWebp(ByteSource* file, ImageIndex* index);
 Status IndexGif(ByteSource* file, ImageIndex* index);
+Status IndexJpeg(ByteSource* file, ImageIndex* index);
+Status IndexHeif(ByteSource* file, ImageIndex* index);
+Status IndexJp2(ByteSource* file, ImageIndex* index);
+Status IndexPlain(ByteSource* file, ImageIndex* index);
+Status IndexDicom(ByteSource* file, ImageIndex* index);
 
 // Of an animation whose frames say in `key` whether they are opaque: which of
 // them stand alone.
@@ -57,6 +62,16 @@ Result<Raster> DecodeTiffWhole(const StoredRaster& raster, ByteSpan file);
 
 Result<Raster> DecodePng(ByteSpan bytes);
 Result<Raster> DecodeWebp(ByteSpan bytes, bool alpha);
+// `as_rgb`: three components are RGB although no marker says so.
+Result<Raster> DecodeJpeg(ByteSpan bytes, bool as_rgb);
+// Rows of MCUs from their own bytes.
+Result<Raster> DecodeJpegBands(const StoredRaster& raster,
+                               const CellRect& cells,
+                               const PieceReader& pieces);
+Result<Raster> DecodeHeif(const StoredRaster& raster, ByteSpan file);
+Result<Raster> DecodePlain(const StoredRaster& raster, ByteSpan file);
+// One frame.
+Result<Raster> DecodeDicom(const StoredRaster& raster, ByteSpan frame);
 
 }  // namespace rowfs::plugin
 #endif  // ROWFS_INDEX_PLUGINS_IMAGE_FORMATS_H_

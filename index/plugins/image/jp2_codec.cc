@@ -97,12 +97,13 @@ Result<ImagePtr> DecodeImage(ByteSpan bytes) {
   return image;
 }
 
-// Sample `c` of pixel (x, y) over the full range of 16 bits.
-uint32_t SampleAt(const opj_image_comp_t& c, uint32_t x, uint32_t y) {
+// Sample `c` of pixel (x, y) over the full range of 16 bits, or as it is.
+uint32_t SampleAt(const opj_image_comp_t& c, uint32_t x, uint32_t y, bool raw) {
   const uint32_t cx = std::min(x / c.dx, c.w - 1);
   const uint32_t cy = std::min(y / c.dy, c.h - 1);
   const int64_t most = (int64_t{1} << c.prec) - 1;
   int64_t value = c.data[size_t{cy} * c.w + cx];
+  if (raw) return static_cast<uint32_t>(value);
   if (c.sgnd != 0) value += int64_t{1} << (c.prec - 1);
   value = std::clamp<int64_t>(value, 0, most);
   if (c.prec == 16) return static_cast<uint32_t>(value);
@@ -128,15 +129,17 @@ Result<Raster> DecodeJp2(ByteSpan bytes, uint32_t channels, SampleType type,
   const uint32_t height = image->y1 - image->y0;
   PLUGIN_ASSIGN_OR_RETURN(Raster out,
                           MakeRaster(width, height, channels, type));
-  const bool ycc = channels >= 3 && (colors == Jp2Colors::kYcc ||
-                                     image->color_space == OPJ_CLRSPC_SYCC ||
-                                     image->comps[1].dx != image->comps[0].dx);
+  const bool raw = colors == Jp2Colors::kRaw;
+  const bool ycc =
+      !raw && channels >= 3 &&
+      (colors == Jp2Colors::kYcc || image->color_space == OPJ_CLRSPC_SYCC ||
+       image->comps[1].dx != image->comps[0].dx);
   uint8_t* to = out.samples.data();
   for (uint32_t y = 0; y < height; ++y) {
     for (uint32_t x = 0; x < width; ++x) {
       uint32_t v[4] = {};
       for (uint32_t c = 0; c < channels; ++c) {
-        v[c] = SampleAt(image->comps[c], x, y);
+        v[c] = SampleAt(image->comps[c], x, y, raw);
       }
       if (ycc) {
         const double luma = v[0], b = v[1] - 32768.0, r = v[2] - 32768.0;
@@ -149,7 +152,7 @@ Result<Raster> DecodeJp2(ByteSpan bytes, uint32_t channels, SampleType type,
       }
       for (uint32_t c = 0; c < channels; ++c) {
         if (type == SampleType::kU8) {
-          *to++ = static_cast<uint8_t>((v[c] + 128) / 257);
+          *to++ = static_cast<uint8_t>(raw ? v[c] : (v[c] + 128) / 257);
         } else {
           const auto wide = static_cast<uint16_t>(v[c]);
           std::memcpy(to, &wide, 2);

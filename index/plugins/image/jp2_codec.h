@@ -10,10 +10,12 @@
 
 namespace rowfs::plugin {
 
-enum class Jp2Colors : uint8_t { kAsStored, kYcc };
+// kRaw: numbers as they are coded, not spread over the full range.
+enum class Jp2Colors : uint8_t { kAsStored, kYcc, kRaw };
 
 // A JP2 file or a bare codestream as `channels` samples of `type` (8 or 16
-// bits; the full range is used whatever the depth). ROWFS_E_CORRUPT.
+// bits; but for kRaw the full range is used whatever the depth).
+// ROWFS_E_CORRUPT.
 Result<Raster> DecodeJp2(ByteSpan bytes, uint32_t channels, SampleType type,
                          Jp2Colors colors);
 

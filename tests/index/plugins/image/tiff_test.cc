@@ -142,6 +142,9 @@ TEST(Tiff, HandsOutJpegTilesAsTheyAreStored) {
   EXPECT_EQ(jpeg.size(), tiles[5].size);
   const auto plan = file->MakePlan({".tiles/0/2_1.jpg"});
   EXPECT_TRUE(plan.groups.empty());
+  // It opens as a picture of its own.
+  auto tile = OpenPicture(jpeg);
+  EXPECT_EQ(tile->Lookup(".pages/0001.npy").at(0).size, 128u + 32 * 32 * 3);
 }
 
 TEST(Tiff, LosesNoPageToADamagedOne) {
