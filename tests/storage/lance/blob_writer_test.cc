@@ -188,7 +188,8 @@ TEST_F(LanceBlobWriterTest, StreamsPayloadsOfEverySize) {
   auto writer = Create({.inline_bytes_max = 1000, .packed_bytes_max = 50'000});
   std::vector<std::optional<Bytes>> payloads;
   std::vector<std::optional<BlobCell>> cells;
-  for (const uint64_t size : {0, 999, 20'000, 3'000'000}) {
+  for (const uint64_t size :
+       std::initializer_list<uint64_t>{0, 999, 20'000, 3'000'000}) {
     payloads.push_back(Pattern(size, size + 1));
     ASSERT_OK_AND_ASSIGN(auto blob, writer->StartBlob(1, false));
     for (uint64_t at = 0; at < size; at += 7000) {
