@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <ctime>
 
+#include "storage/base/clock.h"
 #include "storage/base/json.h"
 #include "storage/lance/manifest_check.h"
 
@@ -154,6 +156,34 @@ Result<Tag> ReadTag(const Location& root, std::string_view name) {
   return tag;
 }
 
+// "2026-11-30T02:54:58.185912203Z".
+std::string FormatTime(int64_t ns) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  const std::time_t seconds = ns / kSecond;
+  std::tm utc = {};
+  gmtime_r(&seconds, &utc);
+  char text[64];
+  const size_t length =
+      std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
+  std::string digits = std::to_string(ns % kSecond);
+  digits.insert(0, 9 - digits.size(), '0');
+  return std::string(text, length) + "." + digits + "Z";
+}
+
+// A tag that moves keeps what else its file says: when it was made, metadata.
+void KeepOldFields(const Location& file, Json* tag) {
+  const auto bytes = ReadWhole(file, kRefBytesMax);
+  if (!bytes.ok()) return;
+  const auto old = ParseJson(AsText(bytes.value()));
+  if (!old.ok()) return;
+  for (auto& [key, value] : tag->members) {
+    const Json* kept = old.value().Find(key);
+    if (kept != nullptr && (key == "createdAt" || key == "metadata")) {
+      value = *kept;
+    }
+  }
+}
+
 // The version `version`, or the latest, of a branch.
 Result<ResolvedVersion> OnBranch(const Location& root, std::string_view branch,
                                  std::optional<uint64_t> version) {
@@ -278,7 +308,12 @@ Status PutTag(const Location& root, std::string_view name, const Tag& tag,
   Json json = Json::Object();
   json.Add("branch", tag.branch.empty() ? Json() : Json::String(tag.branch));
   json.Add("version", Json::Uint(tag.version));
+  const std::string now = FormatTime(RealClock().NowNs());
+  json.Add("createdAt", Json::String(now));
+  json.Add("updatedAt", Json::String(now));
   json.Add("manifestSize", Json::Uint(manifest.size));
+  json.Add("metadata", Json::Object());
+  if (replace) KeepOldFields(TagFile(root, name), &json);
   return WriteWhole(TagFile(root, name), AsBytes(WriteJson(json)),
                     replace ? PutMode::kOverwrite : PutMode::kIfAbsent);
 }
