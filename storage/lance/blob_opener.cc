@@ -3,6 +3,17 @@
 #include "storage/lance/manifest_check.h"
 
 namespace rowfs {
+namespace {
+
+// An object that the dataset names and that is gone is damage: nobody asked for
+// a path that is not there.
+Status AsDamage(const Status& status) {
+  if (status.code() != Code::kNotFound) return status;
+  return {Code::kCorruption,
+          std::string(status.message()) + " (a blob lies in it)"};
+}
+
+}  // namespace
 
 BlobOpener::BlobOpener(const BasePaths& bases, DataFiles* files,
                        StoreRegistry* stores,
@@ -28,8 +39,12 @@ Result<BlobSource> BlobOpener::Open(const BlobCell& cell) const {
   if (cell.size == uint64_t{0} && cell.kind != BlobKind::kExternal) {
     return BlobSource{nullptr, {}, std::make_shared<const Bytes>()};
   }
-  ROWFS_ASSIGN_OR_RETURN(const Location location, Find(cell));
-  ROWFS_ASSIGN_OR_RETURN(auto reader, files_->OpenObject(location));
+  const auto found = Find(cell);
+  if (!found.ok()) return AsDamage(found.status());
+  const Location& location = found.value();
+  auto opened = files_->OpenObject(location);
+  if (!opened.ok()) return AsDamage(opened.status());
+  auto reader = std::move(opened).value();
   const uint64_t object_size = reader->size();
   const auto end = cell.size ? CheckedAdd(cell.offset, *cell.size)
                              : std::optional<uint64_t>(object_size);
