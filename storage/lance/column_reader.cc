@@ -233,6 +233,10 @@ class FieldReader {
             Array widened,
             Widen(field.children[i], path, depth + 1, std::move(child)));
         chain.children.push_back(std::move(widened));
+      } else if (HasColumn(field.children[i])) {
+        // Its place: Merge puts the values there.
+        chain.children.push_back(
+            {.type = field.children[i].field.type, .length = length});
       } else {
         chain.children.push_back(
             NullArray(field.children[i].field.type, length));
@@ -269,6 +273,14 @@ class FieldReader {
     ROWFS_ASSIGN_OR_RETURN(place,
                            Widen(child, path, depth + 1, std::move(below)));
     return {};
+  }
+
+  // Whether some leaf that is read lies below `field`.
+  bool HasColumn(const LanceField& field) const {
+    return std::any_of(leaves_.begin(), leaves_.end(), [&](const auto& leaf) {
+      const auto& fields = leaf->path.fields;
+      return std::find(fields.begin(), fields.end(), &field) != fields.end();
+    });
   }
 
   // Whether an earlier leaf than `leaf` lies below `field`.

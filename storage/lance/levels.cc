@@ -157,6 +157,7 @@ class Unraveler {
     const uint16_t valid_max = layers_.valid_max(i);
     const uint16_t empty = layers_.empty_level(i);
     std::vector<uint64_t> offsets;
+    offsets.reserve(levels_.count + 1);
     ValidityWriter validity(levels_.count);
     uint64_t items = 0;
     for (uint64_t e = 0; e < levels_.count; ++e) {
@@ -186,14 +187,22 @@ class Unraveler {
     return array;
   }
 
+  template <typename T>
+  static SharedBytes PackOffsetsAs(const std::vector<uint64_t>& offsets,
+                                   uint64_t stride) {
+    std::vector<T> packed(offsets.size());
+    for (size_t i = 0; i < offsets.size(); ++i) {
+      packed[i] =
+          static_cast<T>(stride == 1 ? offsets[i] : offsets[i] / stride);
+    }
+    const ByteSpan bytes = std::as_bytes(std::span<const T>(packed));
+    return Share(Bytes(bytes.begin(), bytes.end()));
+  }
+
   static SharedBytes PackOffsets(const std::vector<uint64_t>& offsets,
                                  uint64_t stride, bool large) {
-    Bytes packed;
-    packed.reserve(offsets.size() * (large ? 8 : 4));
-    for (const uint64_t offset : offsets) {
-      AppendUint(&packed, offset / stride, large ? 8 : 4);
-    }
-    return Share(std::move(packed));
+    return large ? PackOffsetsAs<uint64_t>(offsets, stride)
+                 : PackOffsetsAs<uint32_t>(offsets, stride);
   }
 
   const ColumnPath& path_;

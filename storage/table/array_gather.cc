@@ -117,6 +117,41 @@ Pieces ValueRanges(const Pieces& pieces, bool of_child) {
   return ranges;
 }
 
+// Offsets `begin` + 1 to `begin` + `length`, as if the first of them began at
+// `base`.
+template <typename From, typename To>
+void CopyOffsets(const Bytes& from, const Piece& piece, uint64_t base, To* to) {
+  From previous;
+  const std::byte* at = from.data() + piece.begin * sizeof(From);
+  std::memcpy(&previous, at, sizeof(From));
+  const uint64_t shift = base - static_cast<uint64_t>(previous);
+  for (uint64_t i = 0; i < piece.length; ++i) {
+    From offset;
+    std::memcpy(&offset, at + (i + 1) * sizeof(From), sizeof(From));
+    to[i] = static_cast<To>(static_cast<uint64_t>(offset) + shift);
+  }
+}
+
+template <typename To>
+SharedBytes GatherOffsetsAs(const Pieces& pieces, uint64_t length) {
+  std::vector<To> offsets(length + 1);
+  To* to = offsets.data() + 1;
+  uint64_t base = 0;
+  for (const Piece& piece : pieces) {
+    if (piece.length == 0) continue;
+    const Bytes& from = *piece.array->offsets;
+    if (HasLargeOffsets(piece.array->type->id)) {
+      CopyOffsets<uint64_t>(from, piece, base, to);
+    } else {
+      CopyOffsets<uint32_t>(from, piece, base, to);
+    }
+    to += piece.length;
+    base = static_cast<uint64_t>(to[-1]);
+  }
+  const ByteSpan bytes = std::as_bytes(std::span<const To>(offsets));
+  return Share(Bytes(bytes.begin(), bytes.end()));
+}
+
 // Offsets that start at 0 again, 32 bits wide if they fit, else of the type's
 // large form.
 void GatherOffsets(const Pieces& pieces, uint64_t value_count, Array* out) {
@@ -129,20 +164,8 @@ void GatherOffsets(const Pieces& pieces, uint64_t value_count, Array* out) {
     type.id = LargeForm(type.id);
     out->type = MakeType(std::move(type));
   }
-  Bytes offsets;
-  offsets.reserve((out->length + 1) * (large ? 8 : 4));
-  AppendUint(&offsets, 0, large ? 8 : 4);
-  uint64_t base = 0;
-  for (const Piece& piece : pieces) {
-    const uint64_t first = piece.array->OffsetAt(piece.begin);
-    for (uint64_t i = 1; i <= piece.length; ++i) {
-      AppendUint(&offsets,
-                 base + piece.array->OffsetAt(piece.begin + i) - first,
-                 large ? 8 : 4);
-    }
-    base += piece.array->OffsetAt(piece.begin + piece.length) - first;
-  }
-  out->offsets = Share(std::move(offsets));
+  out->offsets = large ? GatherOffsetsAs<uint64_t>(pieces, out->length)
+                       : GatherOffsetsAs<uint32_t>(pieces, out->length);
 }
 
 Result<Array> Gather(const Pieces& pieces, const Array& like);
