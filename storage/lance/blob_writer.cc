@@ -205,12 +205,16 @@ Result<Array> StoreBlobs(const LanceField& field, const Array& array,
     return out;
   }
   const std::string what = "column \"" + field.field.name + "\"";
+  ROWFS_ASSIGN_OR_RETURN(const BlobThresholds own,
+                         FindThresholds(field.field, sink->thresholds));
+  const BlobThresholds outer = std::exchange(sink->thresholds, own);
   for (uint64_t i = 0; i < out.length; ++i) {
     if (out.IsNull(i)) continue;
     auto cell = StoreCell(out.blobs[i], sink);
     if (!cell.ok()) return cell.status().With(what);
     out.blobs[i] = std::move(cell).value();
   }
+  sink->thresholds = outer;
   return EncodeBlobRows(out, what);
 }
 

@@ -27,8 +27,14 @@ Status ReadThreshold(const Field& field, std::string_view name,
 
 Result<BlobThresholds> FindThresholds(const Field& field,
                                       const LanceWriteOptions& options) {
-  BlobThresholds out{options.inline_bytes_max, options.packed_bytes_max,
-                     options.pack_file_bytes_max};
+  return FindThresholds(
+      field, BlobThresholds{options.inline_bytes_max, options.packed_bytes_max,
+                            options.pack_file_bytes_max});
+}
+
+Result<BlobThresholds> FindThresholds(const Field& field,
+                                      const BlobThresholds& defaults) {
+  BlobThresholds out = defaults;
   ROWFS_RETURN_IF_ERROR(
       ReadThreshold(field, "inline-size-threshold", &out.inline_bytes_max));
   ROWFS_RETURN_IF_ERROR(

@@ -29,6 +29,9 @@ struct BlobThresholds {
 // that is no number.
 Result<BlobThresholds> FindThresholds(const Field& field,
                                       const LanceWriteOptions& options);
+// The same for a field inside another, whose thresholds are `defaults`.
+Result<BlobThresholds> FindThresholds(const Field& field,
+                                      const BlobThresholds& defaults);
 
 class FragmentWriter {
  public:
