@@ -52,7 +52,9 @@ uint64_t PlainChunkValues(uint64_t unit_bytes, uint64_t unit) {
   return values;
 }
 
-ChunkedValues PlainChunks(ByteSpan data, uint64_t bits, uint64_t count) {
+}  // namespace
+
+ChunkedValues EncodePlainChunks(ByteSpan data, uint64_t bits, uint64_t count) {
   ChunkedValues out;
   out.encoding = FlatEncoding(bits);
   out.buffers.emplace_back(data.begin(), data.end());
@@ -64,6 +66,8 @@ ChunkedValues PlainChunks(ByteSpan data, uint64_t bits, uint64_t count) {
   }
   return out;
 }
+
+namespace {
 
 template <typename T>
 uint64_t RunBytes(std::span<const T> values) {
@@ -167,7 +171,7 @@ ChunkedValues ChooseFixed(ByteSpan data, uint64_t count) {
   const uint64_t runs = RunBytes(values);
   if (runs < data.size() && runs <= packed) return RunChunks(values);
   if (packed < data.size()) return PackedChunks(values);
-  return PlainChunks(data, sizeof(T) * 8, count);
+  return EncodePlainChunks(data, sizeof(T) * 8, count);
 }
 
 }  // namespace
@@ -184,12 +188,12 @@ ChunkedValues EncodeFixedChunks(ByteSpan values, uint32_t width,
     case 8:
       return ChooseFixed<uint64_t>(values, count);
     default:
-      return PlainChunks(values, uint64_t{width} * 8, count);
+      return EncodePlainChunks(values, uint64_t{width} * 8, count);
   }
 }
 
 ChunkedValues EncodeBitChunks(const BitBuffer& bits) {
-  return PlainChunks(bits.bytes(), 1, bits.size());
+  return EncodePlainChunks(bits.bytes(), 1, bits.size());
 }
 
 ChunkedValues EncodeListChunks(const LeafPage& page, const LeafLayout& layout) {

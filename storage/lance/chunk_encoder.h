@@ -35,6 +35,8 @@ struct ChunkedValues {
 // 2 * width < kChunkBytesMax.
 ChunkedValues EncodeFixedChunks(ByteSpan values, uint32_t width,
                                 uint64_t count);
+// Values of `bits` bits each as they are, whatever their width.
+ChunkedValues EncodePlainChunks(ByteSpan values, uint64_t bits, uint64_t count);
 // Booleans. Requires: count > 0.
 ChunkedValues EncodeBitChunks(const BitBuffer& bits);
 // Values that are fixed-size lists of the layout's elements.

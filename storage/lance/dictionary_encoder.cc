@@ -25,7 +25,8 @@ constexpr double kSampleDistinctMax = 0.98;
 std::string_view ValueAt(const LeafPage& page, const LeafLayout& layout,
                          uint64_t slot) {
   if (layout.shape == LeafShape::kVariable) return AsText(page.BytesAt(slot));
-  return AsText(ByteSpan(page.data).subspan(slot * layout.width, layout.width));
+  const uint64_t width = layout.elements() * layout.width;
+  return AsText(ByteSpan(page.data).subspan(slot * width, width));
 }
 
 struct Limits {
@@ -65,6 +66,10 @@ std::optional<PageDictionary> Build(const LeafPage& page,
   out.items.block = layout.shape == LeafShape::kVariable
                         ? EncodeVariableBlock(data, ends, layout.offset_bits)
                         : EncodeFixedBlock(data, uint64_t{layout.width} * 8);
+  if (!layout.dimensions.empty()) {
+    *out.items.block.encoding.mutable_general()->mutable_values() =
+        ListEncoding(page, layout);
+  }
   out.indices = EncodeFixedChunks(indices, index_bits / 8, page.slots);
   return out;
 }
@@ -100,12 +105,18 @@ double HintNumber(const LeafColumn& leaf, std::string_view key,
 }  // namespace
 
 std::optional<PageDictionary> TryDictionary(const LeafPage& page,
-                                            const LeafColumn& leaf) {
+                                            const LeafColumn& leaf,
+                                            bool planar) {
   const LeafLayout& layout = leaf.layout;
+  const bool list = !layout.dimensions.empty();
   const bool fixed = layout.shape == LeafShape::kFixed &&
-                     (layout.width == 8 || layout.width == 16);
+                     (list || layout.width == 8 || layout.width == 16);
+  // Items of a list that are null would have to be told apart from zeros.
+  const bool null_items =
+      std::any_of(page.item_validity.begin(), page.item_validity.end(),
+                  [](const BitBuffer& valid) { return valid.size() > 0; });
   if ((layout.shape != LeafShape::kVariable && !fixed) ||
-      !layout.dimensions.empty() || page.slots < kDictionaryValuesMin) {
+      (list && (!planar || null_items)) || page.slots < kDictionaryValuesMin) {
     return std::nullopt;
   }
   const double divisor = HintNumber(leaf, "lance-encoding:dict-divisor", 2);

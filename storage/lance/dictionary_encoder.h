@@ -24,9 +24,11 @@ struct PageDictionary {
 
 // A dictionary where it pays: enough values, few enough distinct ones (field
 // metadata `lance-encoding:dict-divisor` and `dict-size-ratio` move the
-// limits). Absent otherwise.
+// limits). Absent otherwise. `planar`: fixed-size lists are worth one, too; no
+// reader of 2.2 expects it there.
 std::optional<PageDictionary> TryDictionary(const LeafPage& page,
-                                            const LeafColumn& leaf);
+                                            const LeafColumn& leaf,
+                                            bool planar);
 
 // The dictionary of a column of Arrow's dictionary type, whose indices have the
 // width of its index type; absent when they cannot count the distinct values.

@@ -85,14 +85,15 @@ Status CheckColumn(ByteSpan bytes, uint64_t begin, uint64_t row_count) {
 
 }  // namespace
 
-Status CheckFooter(ByteSpan footer, uint64_t begin, uint64_t column_count) {
+Status CheckFooter(ByteSpan footer, uint64_t begin,
+                   std::span<const uint64_t> column_rows) {
   if (footer.size() < kFooterBytes || begin % kBufferAlignment != 0) {
     return Wrong("size");
   }
   const ByteSpan end = footer.last(kFooterBytes);
   if (AsText(end.last(4)) != kMagic) return Wrong("magic");
   if (LoadU32(end.subspan(24)) != 1 ||
-      LoadU32(end.subspan(28)) != column_count) {
+      LoadU32(end.subspan(28)) != column_rows.size()) {
     return Wrong("counts");
   }
   ROWFS_ASSIGN_OR_RETURN(
@@ -103,11 +104,11 @@ Status CheckFooter(ByteSpan footer, uint64_t begin, uint64_t column_count) {
                                  static_cast<int>(global.size()))) {
     return Wrong("descriptor");
   }
-  for (uint64_t i = 0; i < column_count; ++i) {
+  for (uint64_t i = 0; i < column_rows.size(); ++i) {
     ROWFS_ASSIGN_OR_RETURN(
         const ByteSpan column,
         TableEntry(footer, begin, LoadU64(end.subspan(8)), i));
-    ROWFS_RETURN_IF_ERROR(CheckColumn(column, begin, descriptor.length()));
+    ROWFS_RETURN_IF_ERROR(CheckColumn(column, begin, column_rows[i]));
   }
   return {};
 }
@@ -149,6 +150,7 @@ void AddPhysical(const LanceField& field, int32_t parent_id,
                      .logical_type = field.logical_type,
                      .nullable = field.field.nullable,
                      .metadata = field.field.metadata};
+  if (field.logical_type == "json") SetJsonExtension(&stored.metadata);
   if (field.kind != LanceFieldKind::kBlobV2) {
     *schema->add_fields() = ToMessage(stored);
     for (const LanceField& child : field.children) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -26,10 +27,11 @@ Bytes EncodeFooter(uint64_t begin, const lance::pb::FileDescriptor& descriptor,
                    const std::vector<lance::pb::ColumnMetadata>& columns,
                    LanceFileVersion version);
 
-// Read a footer back as a reader would and check that every column has all
-// rows and every buffer lies aligned before `begin`. kInternal names what does
-// not fit.
-Status CheckFooter(ByteSpan footer, uint64_t begin, uint64_t column_count);
+// Read a footer back as a reader would and check that column i has
+// `column_rows[i]` rows and every buffer lies aligned before `begin`. kInternal
+// names what does not fit.
+Status CheckFooter(ByteSpan footer, uint64_t begin,
+                   std::span<const uint64_t> column_rows);
 
 // An encoding message as metadata holds it.
 lance::pb::Encoding DirectEncoding(std::string_view type_url,

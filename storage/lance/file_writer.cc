@@ -5,6 +5,7 @@
 
 #include "storage/lance/file_footer.h"
 #include "storage/lance/page_encoder.h"
+#include "storage/lance/stored_form.h"
 
 namespace rowfs {
 namespace {
@@ -116,8 +117,14 @@ Status LanceFileWriter::Append(std::span<const Array> columns) {
             std::to_string(columns.size()) + " columns for " +
                 std::to_string(schema_.fields.size()) + " fields"};
   }
+  std::vector<Array> stored;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    auto form = StoredForm(schema_.fields[i], columns[i]);
+    if (!form.ok()) return Fail(form.status());
+    stored.push_back(std::move(form).value());
+  }
   for (Column& column : columns_) {
-    ROWFS_RETURN_IF_ERROR(Fail(AppendColumn(columns[column.field], &column)));
+    ROWFS_RETURN_IF_ERROR(Fail(AppendColumn(stored[column.field], &column)));
   }
   if (!columns.empty()) row_count_ += columns[0].length;
   return {};
@@ -186,16 +193,18 @@ Status LanceFileWriter::WriteFooter() {
   ROWFS_RETURN_IF_ERROR(Align());
   std::map<int32_t, bool> with_info;
   std::vector<lance::pb::ColumnMetadata> metadata;
+  std::vector<uint64_t> column_rows;
   for (const Column& column : columns_) {
     with_info[column.leaf.field_id] = column.blob_info;
     metadata.push_back(column.metadata);
+    column_rows.push_back(row_count_ * column.leaf.entries_per_row);
   }
   lance::pb::FileDescriptor descriptor;
   *descriptor.mutable_schema() = PhysicalSchema(schema_, with_info);
   descriptor.set_length(row_count_);
   const uint64_t begin = position_;
   const Bytes footer = EncodeFooter(begin, descriptor, metadata, version_);
-  ROWFS_RETURN_IF_ERROR(CheckFooter(footer, begin, columns_.size()));
+  ROWFS_RETURN_IF_ERROR(CheckFooter(footer, begin, column_rows));
   ROWFS_RETURN_IF_ERROR(Write(footer));
   return writer_->Finish();
 }

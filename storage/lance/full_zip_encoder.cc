@@ -58,12 +58,17 @@ class SlotBytes {
       encoding_ = layout_.shape == LeafShape::kBits
                       ? FlatEncoding(8)
                       : ListEncoding(page, layout_);
+      if (leaf.packed) encoding_ = *leaf.packed;
       return;
     }
     data_ = page.data;
     ends_ = page.ends;
     if (layout_.blob) {
       encoding_ = BlobEncoding(page.blob_info);
+      return;
+    }
+    if (leaf.packed) {
+      encoding_ = *leaf.packed;
       return;
     }
     Field field;

@@ -1,8 +1,10 @@
 #include "storage/lance/json_binary.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <string_view>
 #include <vector>
 
@@ -205,7 +207,10 @@ class Decoder {
       const uint64_t bits = LoadU64BigEndian(digits);
       double value;
       std::memcpy(&value, &bits, sizeof(value));
-      text_ += std::isfinite(value) ? ShortestDecimal(value) : "null";
+      std::string text = std::isfinite(value) ? ShortestDecimal(value) : "null";
+      // A double stays one.
+      if (text.find_first_of(".el") == text.npos) text += ".0";
+      text_ += text;
     } else if (tag == 0x70 && digits.size() >= 9) {
       // Behind the value: its scale; before that, in an older form, precision.
       const size_t width = digits.size() / 8 * 8;
@@ -223,7 +228,130 @@ class Decoder {
   std::string text_;
 };
 
+class Encoder {
+ public:
+  Result<Bytes> Run(const Json& document) {
+    const bool container = document.kind == Json::Kind::kArray ||
+                           document.kind == Json::Kind::kObject;
+    if (container) {
+      ROWFS_RETURN_IF_ERROR(Container(document));
+      return std::move(out_);
+    }
+    Bytes value;
+    AppendU32BigEndian(&out_, kScalar);
+    ROWFS_ASSIGN_OR_RETURN(const uint32_t entry, Value(document, &value));
+    AppendU32BigEndian(&out_, entry);
+    AppendBytes(&out_, value);
+    return std::move(out_);
+  }
+
+ private:
+  static Result<uint32_t> Describe(EntryType type, size_t size) {
+    constexpr size_t kSizeMax = 0x0FFFFFFF;
+    if (size > kSizeMax) {
+      return Status(Code::kInvalidArgument,
+                    "JSON with a part of 256 MiB and more");
+    }
+    return static_cast<uint32_t>(type) << 28 | static_cast<uint32_t>(size);
+  }
+
+  // The value's entry; its bytes go behind `*values`.
+  static Result<uint32_t> Value(const Json& value, Bytes* values) {
+    switch (value.kind) {
+      case Json::Kind::kNull:
+        return Describe(EntryType::kNull, 0);
+      case Json::Kind::kBool:
+        return Describe(value.boolean ? EntryType::kTrue : EntryType::kFalse,
+                        0);
+      case Json::Kind::kString:
+        AppendText(values, value.text);
+        return Describe(EntryType::kString, value.text.size());
+      case Json::Kind::kNumber: {
+        const size_t before = values->size();
+        AppendNumber(value, values);
+        return Describe(EntryType::kNumber, values->size() - before);
+      }
+      case Json::Kind::kArray:
+      case Json::Kind::kObject:
+        break;
+    }
+    ROWFS_ASSIGN_OR_RETURN(const Bytes inner, Encoder().Run(value));
+    AppendBytes(values, inner);
+    return Describe(EntryType::kContainer, inner.size());
+  }
+
+  static void AppendBigEndian(uint64_t value, size_t width, Bytes* out) {
+    for (size_t i = width; i > 0; --i) {
+      AppendU8(out, static_cast<uint8_t>(value >> (i - 1) * 8));
+    }
+  }
+
+  static void AppendNumber(const Json& number, Bytes* out) {
+    if (const auto whole = number.AsUint()) {
+      if (*whole == 0) return AppendU8(out, 0x00);
+      AppendU8(out, 0x50);
+      const size_t bytes =
+          (static_cast<size_t>(std::bit_width(*whole)) + 7) / 8;
+      return AppendBigEndian(*whole, std::bit_ceil(bytes), out);
+    }
+    if (const auto whole = number.AsInt()) {
+      AppendU8(out, 0x40);
+      const auto bits = static_cast<uint64_t>(*whole);
+      const size_t bytes =
+          (static_cast<size_t>(std::bit_width(~bits)) + 1 + 7) / 8;
+      return AppendBigEndian(bits, std::bit_ceil(bytes), out);
+    }
+    const double value = number.AsDouble().value_or(0);
+    uint64_t bits;
+    std::memcpy(&bits, &value, sizeof(bits));
+    AppendU8(out, 0x60);
+    AppendBigEndian(bits, sizeof(bits), out);
+  }
+
+  Status Container(const Json& value) {
+    Bytes values;
+    const bool object = value.kind == Json::Kind::kObject;
+    const size_t count = object ? value.members.size() : value.items.size();
+    if (count > ~kContainerMask) {
+      return {Code::kInvalidArgument, "JSON with too many items"};
+    }
+    AppendU32BigEndian(
+        &out_, (object ? kObject : kArray) | static_cast<uint32_t>(count));
+    std::vector<const Json*> items;
+    if (object) {
+      std::vector<size_t> order(count);
+      std::iota(order.begin(), order.end(), size_t{0});
+      std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+        return value.members[a].first < value.members[b].first;
+      });
+      for (const size_t i : order) {
+        const auto& [key, item] = value.members[i];
+        ROWFS_ASSIGN_OR_RETURN(const uint32_t entry,
+                               Describe(EntryType::kString, key.size()));
+        AppendU32BigEndian(&out_, entry);
+        AppendText(&values, key);
+        items.push_back(&item);
+      }
+    } else {
+      for (const Json& item : value.items) items.push_back(&item);
+    }
+    for (const Json* item : items) {
+      ROWFS_ASSIGN_OR_RETURN(const uint32_t entry, Value(*item, &values));
+      AppendU32BigEndian(&out_, entry);
+    }
+    AppendBytes(&out_, values);
+    return {};
+  }
+
+  Bytes out_;
+};
+
 }  // namespace
+
+Result<Bytes> EncodeJsonBinary(std::string_view text) {
+  ROWFS_ASSIGN_OR_RETURN(const Json document, ParseJson(text));
+  return Encoder().Run(document);
+}
 
 Result<std::string> DecodeJsonBinary(ByteSpan bytes) {
   return Decoder(bytes).Run();

@@ -240,4 +240,11 @@ Result<std::string> EncodeLogicalType(const DataType& type) {
                 "type " + type.ToString() + " has no Lance name");
 }
 
+void SetJsonExtension(Metadata* metadata) {
+  std::erase_if(*metadata, [](const auto& entry) {
+    return entry.first == kExtensionName;
+  });
+  metadata->emplace_back(kExtensionName, kJsonExtension);
+}
+
 }  // namespace rowfs

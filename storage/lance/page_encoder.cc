@@ -105,7 +105,8 @@ std::optional<EncodedPage> TryConstant(const LeafPage& page,
                                        const LeafColumn& leaf,
                                        const PageLevels& levels, bool planar) {
   const LeafLayout& layout = leaf.layout;
-  if (layout.blob || layout.index_bits > 0 || !layout.dimensions.empty()) {
+  if (layout.blob || leaf.packed || layout.index_bits > 0 ||
+      !layout.dimensions.empty()) {
     return std::nullopt;
   }
   const bool inlined =
@@ -133,6 +134,12 @@ uint64_t PageBytes(const EncodedPage& page) {
 ChunkedValues ChunkValues(const LeafPage& page, const LeafColumn& leaf,
                           uint64_t longest, bool planar) {
   const LeafLayout& layout = leaf.layout;
+  if (leaf.packed) {
+    ChunkedValues out =
+        EncodePlainChunks(page.data, uint64_t{layout.width} * 8, page.slots);
+    out.encoding = *leaf.packed;
+    return out;
+  }
   if (!layout.dimensions.empty()) return EncodeListChunks(page, layout);
   if (layout.shape == LeafShape::kBits) return EncodeBitChunks(page.bits);
   if (layout.shape == LeafShape::kFixed) {
@@ -180,10 +187,13 @@ std::optional<EncodedPage> EncodeValues(const LeafPage& page,
   const uint64_t longest = LongestValue(page, layout);
   const bool bit_lists =
       layout.shape == LeafShape::kBits && !layout.dimensions.empty();
-  if (layout.blob || (structural == "fullzip" && !bit_lists)) {
+  const bool rows = layout.blob || (leaf.packed && layout.width == 0);
+  if (rows || (structural == "fullzip" && !bit_lists)) {
     return EncodeFullZip(page, leaf, levels, longest, planar);
   }
-  if (auto dictionary = TryDictionary(page, leaf)) {
+  auto dictionary =
+      leaf.packed ? std::nullopt : TryDictionary(page, leaf, planar);
+  if (dictionary) {
     return EncodeMiniBlock(levels, dictionary->indices, &dictionary->items,
                            planar);
   }
@@ -226,7 +236,7 @@ Result<std::vector<EncodedPage>> EncodePages(const LeafPage& page,
     out.push_back(std::move(*whole));
     return out;
   }
-  if (page.rows == 1) {
+  if (page.rows == leaf.entries_per_row) {
     if (leaf.layout.index_bits > 0 || (leaf.layout.shape == LeafShape::kBits &&
                                        !leaf.layout.dimensions.empty())) {
       return Status(Code::kUnsupported,
@@ -234,11 +244,12 @@ Result<std::vector<EncodedPage>> EncodePages(const LeafPage& page,
     }
     whole = EncodeFullZip(page, leaf, NumberLevels(page, leaf),
                           LongestValue(page, leaf.layout), planar);
-    whole->rows = 1;
+    whole->rows = page.rows;
     out.push_back(std::move(*whole));
     return out;
   }
-  const uint64_t half = page.rows / 2;
+  const uint64_t half =
+      page.rows / leaf.entries_per_row / 2 * leaf.entries_per_row;
   for (const auto& [begin, end] :
        {std::pair{uint64_t{0}, half}, std::pair{half, page.rows}}) {
     ROWFS_ASSIGN_OR_RETURN(

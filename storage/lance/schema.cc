@@ -212,6 +212,7 @@ class Flattener {
                        .metadata = field.metadata};
     const int32_t id = stored.id;
     ROWFS_ASSIGN_OR_RETURN(stored.logical_type, LogicalType(field));
+    if (stored.logical_type == "json") SetJsonExtension(&stored.metadata);
     const TypeId type = field.type->id;
     if (type == TypeId::kBlob) {
       stored.extension_name = kBlobV2Extension;
@@ -257,6 +258,11 @@ class Flattener {
     }
     if (IsTree(type)) {
       return "fixed_size_list:struct:" + std::to_string(type.width);
+    }
+    const std::string extension = FindValue(field.metadata, kExtensionName);
+    const bool text = id == TypeId::kString || id == TypeId::kLargeString;
+    if (text && (extension == kArrowJson || extension == kJsonExtension)) {
+      return std::string("json");
     }
     auto name = EncodeLogicalType(type);
     if (name.ok()) return name;

@@ -3,32 +3,68 @@
 #include <algorithm>
 #include <utility>
 
+#include "storage/lance/stored_form.h"
+
 namespace rowfs {
 namespace {
+
+// Fixed-size lists of structs are flattened before everything else.
+Status CheckFixedList(const LanceField& field, const LeafColumn& above) {
+  if (field.field.type->width == 0) {
+    return {Code::kUnsupported, above.name + ": fixed-size lists of 0 items"};
+  }
+  if (field.children[0].kind == LanceFieldKind::kBlobV2) {
+    return {Code::kUnsupported,
+            above.name + ": fixed-size lists of blobs cannot be stored"};
+  }
+  const bool in_list = std::any_of(
+      above.steps.begin(), above.steps.end(),
+      [](const ShredStep& step) { return step.kind == LayerKind::kList; });
+  if (!in_list) return {};
+  return {Code::kUnsupported,
+          above.name +
+              ": fixed-size lists of structs inside lists cannot be stored"};
+}
+
+Status FindLayout(const LanceField& field, LeafColumn* leaf) {
+  TypePtr type = field.field.type;
+  if (field.logical_type == "json") type = MakeType(TypeId::kLargeBinary);
+  // A struct without members is stored as a column of nulls.
+  if (type->id == TypeId::kStruct && type->children.empty()) {
+    type = MakeType(TypeId::kNull);
+  }
+  if (field.kind == LanceFieldKind::kPackedStruct) {
+    auto form = FindPackedForm(field);
+    if (!form.ok()) return form.status().With(leaf->name);
+    leaf->packed = std::move(form.value().encoding);
+    if (form.value().row_bytes > 0) {
+      leaf->layout.width = static_cast<uint32_t>(form.value().row_bytes);
+    } else {
+      leaf->layout.shape = LeafShape::kVariable;
+      leaf->layout.offset_bits = 32;
+    }
+    return {};
+  }
+  auto layout = MakeLeafLayout(*type);
+  if (!layout.ok()) return layout.status().With(leaf->name);
+  leaf->layout = std::move(layout).value();
+  return {};
+}
 
 Status FindBelow(const LanceField& field, LeafColumn above,
                  std::vector<LeafColumn>* out) {
   if (!above.name.empty()) above.name += '.';
   above.name += field.field.name;
   const DataType& type = *field.field.type;
-  if (field.logical_type == "json") {
-    return {Code::kUnsupported,
-            above.name + ": columns of the binary JSON form cannot be written"};
-  }
   const bool has_children =
       field.kind == LanceFieldKind::kPlain && !field.children.empty();
-  if (has_children && type.id == TypeId::kFixedSizeList) {
-    return {Code::kUnsupported,
-            above.name + ": fixed-size lists of structs cannot be stored"};
-  }
-  if (type.id == TypeId::kStruct && type.children.empty()) {
-    return {Code::kUnsupported,
-            above.name + ": structs without fields cannot be stored"};
+  const bool fixed_list = has_children && type.id == TypeId::kFixedSizeList;
+  if (fixed_list) {
+    ROWFS_RETURN_IF_ERROR(CheckFixedList(field, above));
+    above.entries_per_row *= type.width;
   }
   if (!has_children) {
-    auto layout = MakeLeafLayout(type);
-    if (!layout.ok()) return layout.status().With(above.name);
-    above.layout = std::move(layout).value();
+    ROWFS_RETURN_IF_ERROR(FindLayout(field, &above));
     above.field_id = field.id;
     above.metadata = field.field.metadata;
     above.layers.push_back(LayerKind::kItem);
@@ -39,7 +75,7 @@ Status FindBelow(const LanceField& field, LeafColumn above,
     out->push_back(std::move(above));
     return {};
   }
-  const bool list = type.id != TypeId::kStruct;
+  const bool list = type.id != TypeId::kStruct && !fixed_list;
   for (size_t i = 0; i < field.children.size(); ++i) {
     LeafColumn below = above;
     below.steps.push_back({list ? LayerKind::kList : LayerKind::kItem, i});
@@ -61,14 +97,20 @@ uint64_t IndexAt(const Array& array, uint64_t i) {
   return LoadUint(ByteSpan(*array.data).subspan(i * width), width);
 }
 
+// Types without values: every slot is a null.
+bool IsEmptyType(const Array& array) {
+  return array.type->id == TypeId::kNull ||
+         (array.type->id == TypeId::kStruct && array.children.empty());
+}
+
 bool LeafIsNull(const Array& array, uint64_t i) {
-  if (array.type->id == TypeId::kNull || array.IsNull(i)) return true;
+  if (IsEmptyType(array) || array.IsNull(i)) return true;
   return array.dictionary != nullptr && array.dictionary->null_count > 0 &&
          array.dictionary->IsNull(IndexAt(array, i));
 }
 
 bool LeafHasNulls(const Array& array) {
-  return array.type->id == TypeId::kNull || array.null_count > 0 ||
+  return IsEmptyType(array) || array.null_count > 0 ||
          (array.dictionary != nullptr && array.dictionary->null_count > 0);
 }
 
@@ -141,6 +183,14 @@ class ValueAppender {
     AppendBytes(&page_->data, ByteSpan(*array.data).subspan(first, size));
   }
 
+  // Items of lists that are null themselves do not count.
+  static bool HasNulls(const Array& items, uint64_t begin, uint64_t count) {
+    for (uint64_t i = begin; items.null_count > 0 && i < begin + count; ++i) {
+      if (items.IsNull(i)) return true;
+    }
+    return false;
+  }
+
   // Through the fixed-size lists down to the elements.
   void AppendElements(uint64_t begin, uint64_t count) {
     const Array* array = &array_;
@@ -151,7 +201,7 @@ class ValueAppender {
       count *= layout_.dimensions[i];
       before *= layout_.dimensions[i];
       BitBuffer& valid = page_->item_validity[i];
-      if (array->null_count > 0) {
+      if (HasNulls(*array, begin, count)) {
         if (valid.size() == 0) valid.AppendRun(true, before);
         valid.AppendFrom(*array->validity, begin, count);
       } else if (valid.size() > 0) {
@@ -227,6 +277,21 @@ std::vector<Entry> Expand(const Array& array, uint16_t null_def, uint16_t rep,
   return items;
 }
 
+// Replace the entries of a fixed-size list array by those of its items, each
+// of which starts like a row.
+std::vector<Entry> Flatten(const Array& array,
+                           const std::vector<Entry>& entries) {
+  const uint64_t width = array.type->width;
+  std::vector<Entry> items;
+  items.reserve(entries.size() * width);
+  for (const Entry& entry : entries) {
+    for (uint64_t i = 0; i < width; ++i) {
+      items.push_back({entry.source * width + i, entry.rep, entry.def});
+    }
+  }
+  return items;
+}
+
 // The first definition level of each layer, innermost first.
 std::vector<uint16_t> FirstLevels(const std::vector<LayerKind>& layers) {
   std::vector<uint16_t> first;
@@ -267,7 +332,7 @@ Result<std::vector<LeafColumn>> FindLeaves(const LanceField& field) {
 }
 
 void Shred(const Array& column, const LeafColumn& leaf, LeafPage* page) {
-  page->rows += column.length;
+  page->rows += column.length * leaf.entries_per_row;
   page->max_visible = MaxVisibleLevel(leaf.layers);
   if (leaf.steps.empty()) {
     ShredFlat(column, leaf, page);
@@ -287,6 +352,9 @@ void Shred(const Array& column, const LeafColumn& leaf, LeafPage* page) {
       entries = Expand(*array, def, lists, entries);
     } else {
       MarkNulls(*array, def, &entries);
+      if (array->type->id == TypeId::kFixedSizeList) {
+        entries = Flatten(*array, entries);
+      }
     }
     array = &array->children[leaf.steps[i].child];
   }

@@ -6,9 +6,11 @@
 #define ROWFS_STORAGE_LANCE_SHRED_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "storage/lance/encodings.pb.h"
 #include "storage/lance/leaf_page.h"
 #include "storage/lance/schema.h"
 
@@ -28,6 +30,11 @@ struct LeafColumn {
   std::vector<LayerKind> layers;  // innermost first: the leaf's own, then steps
   Metadata metadata;              // of the field: how to encode
   uint16_t lists = 0;             // list layers
+  // Level entries of one row that holds fixed-size lists of structs; pages
+  // count entries as rows.
+  uint64_t entries_per_row = 1;
+  // How a packed struct's rows lie in values.
+  std::optional<lance::pb::CompressiveEncoding> packed;
 };
 
 // The leaves below one top-level field, depth first: the columns a data file
@@ -35,7 +42,8 @@ struct LeafColumn {
 Result<std::vector<LeafColumn>> FindLeaves(const LanceField& field);
 
 // Append the rows of `column`, an array of the top-level field, to `page`.
-// kBlob arrays must have been turned into rows of descriptors (binary) before.
+// kBlob arrays must have been turned into rows of descriptors (binary) before,
+// JSON and packed structs into their StoredForm.
 // Requires: the array has the shape of the field's type.
 void Shred(const Array& column, const LeafColumn& leaf, LeafPage* page);
 

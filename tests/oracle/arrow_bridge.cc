@@ -3,10 +3,12 @@
 // `error`.
 
 #include <cstring>
+#include <numeric>
 #include <string>
 
 #include "storage/lance/compact.h"
 #include "storage/lance/dataset.h"
+#include "storage/lance/dataset_writer.h"
 #include "storage/lance/delete_rows.h"
 #include "storage/lance/garbage.h"
 #include "storage/lance/verify.h"
@@ -18,6 +20,7 @@ namespace {
 
 struct Handle {
   std::unique_ptr<StoreRegistry> stores = MakeStoreRegistry();
+  ReadStats stats;
   std::unique_ptr<TableSource> table;
   std::string text;  // last JSON given out
 };
@@ -58,9 +61,68 @@ struct Target {
   }
 };
 
+// Blob cells of `array` with their bytes in place of where they lie.
+Status LoadBlobs(TableSource* table, Array* array) {
+  for (uint64_t i = 0; i < array->blobs.size(); ++i) {
+    BlobCell& cell = array->blobs[i];
+    if (array->IsNull(i) || cell.kind == BlobKind::kExternal) continue;
+    ROWFS_ASSIGN_OR_RETURN(const BlobSource source, table->OpenBlob(cell));
+    BlobCell loaded;
+    loaded.bytes = source.bytes;
+    if (source.bytes == nullptr) {
+      ROWFS_ASSIGN_OR_RETURN(
+          Bytes bytes, source.reader->Read(source.range, ReadKind::kData));
+      loaded.bytes = std::make_shared<const Bytes>(std::move(bytes));
+    }
+    loaded.size = loaded.bytes->size();
+    cell = std::move(loaded);
+  }
+  for (Array& child : array->children) {
+    ROWFS_RETURN_IF_ERROR(LoadBlobs(table, &child));
+  }
+  return {};
+}
+
+Status Copy(const char* from, const char* to, uint16_t minor,
+            uint64_t batch_rows) {
+  const Target source(from);
+  const Target target(to);
+  ROWFS_RETURN_IF_ERROR(source.root.status());
+  ROWFS_RETURN_IF_ERROR(target.root.status());
+  ROWFS_ASSIGN_OR_RETURN(
+      const auto table,
+      LanceFormat().open(source.root.value(), "", source.context));
+  LanceWriteOptions options;
+  options.version = {2, minor};
+  ROWFS_ASSIGN_OR_RETURN(const auto writer,
+                         LanceDatasetWriter::Create(target.root.value(),
+                                                    table->schema(), options));
+  std::vector<size_t> columns(table->schema().fields.size());
+  std::iota(columns.begin(), columns.end(), size_t{0});
+  ROWFS_ASSIGN_OR_RETURN(const auto reader,
+                         table->Scan(columns, 0, table->row_count(), batch_rows,
+                                     BlobDetail::kFull));
+  while (true) {
+    ROWFS_ASSIGN_OR_RETURN(RecordBatch batch, reader->Next());
+    if (batch.row_count == 0) break;
+    for (Array& column : batch.columns) {
+      ROWFS_RETURN_IF_ERROR(LoadBlobs(table.get(), &column));
+    }
+    ROWFS_RETURN_IF_ERROR(writer->Append(batch));
+  }
+  return writer->Commit().status();
+}
+
 }  // namespace
 
 extern "C" {
+
+// The table at `from` written anew by rowfs, in file version 2.`minor`.
+int RowfsCopy(const char* from, const char* to, uint16_t minor,
+              uint64_t batch_rows, const ErrorText* error) {
+  const Status status = Copy(from, to, minor, batch_rows);
+  return status.ok() ? 0 : Fail(status, error);
+}
 
 int RowfsDelete(const char* uri, uint64_t version, const uint64_t* rows,
                 uint64_t row_count, uint64_t* out, const ErrorText* error) {
@@ -120,6 +182,7 @@ int RowfsOpen(const char* uri, const char* version, const char* allow,
   auto handle = std::make_unique<Handle>();
   OpenContext context;
   context.stores = handle->stores.get();
+  context.read.stats = &handle->stats;
   std::string_view lines = allow;
   while (!lines.empty()) {
     const size_t end = std::min(lines.find('\n'), lines.size());
@@ -136,6 +199,16 @@ int RowfsOpen(const char* uri, const char* version, const char* allow,
 }
 
 void RowfsClose(Handle* handle) { delete handle; }
+
+// What was read of data files since the last call.
+void RowfsCost(Handle* handle, uint64_t* requests, uint64_t* bytes) {
+  *requests = 0;
+  *bytes = 0;
+  for (auto* counter : {&handle->stats.metadata, &handle->stats.data}) {
+    *requests += counter->requests.exchange(0);
+    *bytes += counter->bytes.exchange(0);
+  }
+}
 
 uint64_t RowfsRowCount(Handle* handle) { return handle->table->row_count(); }
 

@@ -44,6 +44,10 @@ class Library:
     def open(self, uri, version="", allow=()):
         return Table(self, uri, version, allow)
 
+    def copy(self, source, target, minor, batch_rows=1024):
+        self.call("RowfsCopy", source.encode(), target.encode(),
+                  c.c_uint16(minor), c.c_uint64(batch_rows))
+
     def delete(self, uri, rows, version=0):
         out, rows = c.c_uint64(), list(rows)
         self.call("RowfsDelete", uri.encode(), c.c_uint64(version),
@@ -83,6 +87,13 @@ class Table:
     def close(self):
         self.library.lib.RowfsClose(self.handle)
         self.handle = None
+
+    def cost(self):
+        """Requests and bytes read of data files since the last call."""
+        requests, size = c.c_uint64(), c.c_uint64()
+        self.library.lib.RowfsCost(self.handle, c.byref(requests),
+                                   c.byref(size))
+        return requests.value, size.value
 
     def _batch(self, name, *args):
         schema, array = _Schema(), _Array()
