@@ -72,9 +72,33 @@ int64_t Array::IntAt(uint64_t i) const {
 }
 
 Array NullArray(TypePtr type, uint64_t length) {
-  ArrayBuilder builder(std::move(type));
-  for (uint64_t i = 0; i < length; ++i) builder.AppendNull();
-  return builder.Finish();
+  const auto zeros = [](uint64_t size) {
+    return std::make_shared<const Bytes>(Bytes(size));
+  };
+  Array array{.type = std::move(type), .length = length, .null_count = length};
+  const DataType& of = *array.type;
+  if (of.id == TypeId::kNull) return array;
+  if (length > 0) array.validity = zeros((length + 7) / 8);
+  if (of.id == TypeId::kBool) array.data = zeros((length + 7) / 8);
+  if (IsByteLike(of.id)) array.data = zeros(0);
+  if (const uint64_t width = ValueWidth(of)) array.data = zeros(length * width);
+  if (IsByteLike(of.id) || IsListLike(of.id)) {
+    array.offsets = zeros((length + 1) * (HasLargeOffsets(of.id) ? 8 : 4));
+  }
+  if (of.id == TypeId::kBlob) array.blobs.resize(length);
+  if (of.id == TypeId::kDictionary) {
+    array.dictionary =
+        std::make_shared<const Array>(NullArray(of.children[1].type, 0));
+    return array;
+  }
+  // A null still takes its place in children that count along with it.
+  const uint64_t items = of.id == TypeId::kStruct          ? 1
+                         : of.id == TypeId::kFixedSizeList ? of.width
+                                                           : 0;
+  for (const Field& child : of.children) {
+    array.children.push_back(NullArray(child.type, length * items));
+  }
+  return array;
 }
 
 }  // namespace rowfs
