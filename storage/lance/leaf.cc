@@ -94,12 +94,6 @@ Result<Array> FinishLeaf(const LanceField& field, Array values) {
   if (field.field.type->id == TypeId::kDictionary) {
     return EncodeDictionary(field.field.type, values);
   }
-  // A struct without members has a column of nulls, nullable or not.
-  if (field.field.type->id == TypeId::kStruct && field.children.empty() &&
-      !field.field.nullable) {
-    values.validity = nullptr;
-    values.null_count = 0;
-  }
   return values;
 }
 

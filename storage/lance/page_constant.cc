@@ -234,10 +234,48 @@ class ConstantRead final : public PageRead {
   std::vector<Bytes> got_;
 };
 
+// A struct without members: writers give it one layer of nulls wherever it is,
+// and mean values.
+class EmptyStructRead final : public PageRead {
+ public:
+  EmptyStructRead(const ColumnPath& path, uint64_t count)
+      : path_(path), count_(count) {}
+
+  static bool Fits(const PageContext& context, const ConstantLayout& layout) {
+    const std::vector<TypePtr>& types = context.path->types;
+    return layout.layers_size() == 1 && context.page->buffers.empty() &&
+           context.path->leaf().children.empty() &&
+           std::all_of(types.begin(), types.end(), [](const TypePtr& type) {
+             return type->id == TypeId::kStruct;
+           });
+  }
+
+  Result<std::vector<ByteRange>> Next(std::vector<Bytes> /*got*/) override {
+    return std::vector<ByteRange>();
+  }
+  Result<Array> Finish() override {
+    Array chain{.type = path_.types.back(), .length = count_};
+    for (size_t i = path_.types.size() - 1; i > 0; --i) {
+      Array outer{.type = path_.types[i - 1], .length = count_};
+      outer.children.push_back(std::move(chain));
+      chain = std::move(outer);
+    }
+    return chain;
+  }
+
+ private:
+  const ColumnPath& path_;
+  const uint64_t count_;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<PageRead>> StartConstantRead(
     const PageContext& context, const ConstantLayout& layout, RowRanges rows) {
+  if (EmptyStructRead::Fits(context, layout)) {
+    return std::unique_ptr<PageRead>(
+        new EmptyStructRead(*context.path, CountRows(rows)));
+  }
   ROWFS_ASSIGN_OR_RETURN(Layers layers,
                          Layers::Make(layout.layers(), *context.path));
   const size_t buffers = context.page->buffers.size();
