@@ -29,11 +29,18 @@ Status CheckFixedList(const LanceField& field, const LeafColumn& above) {
 Status FindLayout(const LanceField& field, LeafColumn* leaf) {
   TypePtr type = field.field.type;
   if (field.logical_type == "json") type = MakeType(TypeId::kLargeBinary);
-  // A struct without members is stored as a column of nulls.
+  // A struct without members is stored as a column of nulls; what readers make
+  // of one inside of something differs.
   if (type->id == TypeId::kStruct && type->children.empty()) {
+    if (!leaf->steps.empty()) {
+      return {Code::kUnsupported,
+              leaf->name +
+                  ": structs without fields are stored as columns "
+                  "only, not inside others"};
+    }
     type = MakeType(TypeId::kNull);
   }
-  if (field.kind == LanceFieldKind::kPackedStruct) {
+  if (field.kind == LanceFieldKind::kPackedStruct && !field.children.empty()) {
     auto form = FindPackedForm(field);
     if (!form.ok()) return form.status().With(leaf->name);
     leaf->packed = std::move(form.value().encoding);

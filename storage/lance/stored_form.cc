@@ -138,8 +138,13 @@ Result<Array> EncodeJson(const Array& text) {
 
 bool IsJson(const LanceField& field) { return field.logical_type == "json"; }
 
+bool IsEmptyStruct(const LanceField& field) {
+  return field.field.type->id == TypeId::kStruct && field.children.empty();
+}
+
 bool HasOtherForm(const LanceField& field) {
-  return IsJson(field) || field.kind == LanceFieldKind::kPackedStruct ||
+  return IsJson(field) || IsEmptyStruct(field) ||
+         field.kind == LanceFieldKind::kPackedStruct ||
          std::any_of(field.children.begin(), field.children.end(),
                      HasOtherForm);
 }
@@ -188,6 +193,11 @@ Result<PackedForm> FindPackedForm(const LanceField& field) {
 Result<Array> StoredForm(const LanceField& field, const Array& array) {
   if (!HasOtherForm(field)) return array;
   const std::string what = "column \"" + field.field.name + "\"";
+  if (IsEmptyStruct(field)) {
+    if (array.null_count == 0) return array;
+    return Status(Code::kUnsupported,
+                  what + ": nulls of a struct without fields have no form");
+  }
   if (IsJson(field) || field.kind == LanceFieldKind::kPackedStruct) {
     auto stored = IsJson(field) ? EncodeJson(array) : PackRows(field, array);
     if (!stored.ok()) return stored.status().With(what);

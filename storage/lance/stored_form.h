@@ -22,7 +22,8 @@ Result<PackedForm> FindPackedForm(const LanceField& field);
 
 // `array`, an array of `field`, with every column below it in the form that
 // pages hold. kInvalidArgument for text that is no JSON, kUnsupported for a
-// null inside a packed struct, which has no place for it.
+// null inside a packed struct or of a struct without members, which have no
+// place for it.
 Result<Array> StoredForm(const LanceField& field, const Array& array);
 
 }  // namespace rowfs

@@ -160,9 +160,30 @@ TEST_F(LanceDatasetWriterTest, RefusesWhatItCannotStore) {
 
   EXPECT_THAT(create({}, {2, 2}), HasCode(Code::kInvalidArgument));
   EXPECT_THAT(create(good, {2, 1}), HasCode(Code::kUnsupported));
-  EXPECT_THAT(create(OneColumn({.id = TypeId::kStruct}), {2, 2}),
+  const TypePtr empty = MakeType(TypeId::kStruct);
+  EXPECT_THAT(create(OneColumn({.id = TypeId::kStruct,
+                                .children = {{.name = "e", .type = empty}}}),
+                     {2, 2}),
               HasCode(Code::kUnsupported));
   EXPECT_FALSE(std::filesystem::exists(dir_ / "t.lance"));
+}
+
+TEST_F(LanceDatasetWriterTest, AStructWithoutFieldsIsAValueAndNeverNull) {
+  const Schema schema = OneColumn({.id = TypeId::kStruct});
+  ASSERT_OK_AND_ASSIGN(auto writer, LanceDatasetWriter::Create(
+                                        Place(dir_ / "t.lance"), schema, {}));
+  ASSERT_OK_AND_ASSIGN(auto refused, LanceDatasetWriter::Create(
+                                         Place(dir_ / "u.lance"), schema, {}));
+  const Array values{.type = schema.fields[0].type, .length = 3};
+
+  ASSERT_OK(writer->Append({.row_count = 3, .columns = {values}}));
+  ASSERT_OK(writer->Commit());
+  EXPECT_THAT(
+      refused->Append({.row_count = 3, .columns = {NullArray(values.type, 3)}}),
+      HasCode(Code::kUnsupported));
+
+  ExpectRead(dir_ / "t.lance",
+             {.schema = schema, .row_count = 3, .columns = {values}});
 }
 
 TEST_F(LanceDatasetWriterTest, ABatchOfAnotherShapeIsRefusedAndHarmless) {
