@@ -4,6 +4,7 @@
 #include <charconv>
 #include <exception>
 
+#include "fs/cli/cmd_blobpack.h"
 #include "fs/cli/version.h"
 
 namespace rowfs {
@@ -57,6 +58,8 @@ void PrintOverview(std::ostream& out) {
     name.resize(std::max<size_t>(name.size() + 1, 15), ' ');
     out << "  " << name << command.summary << "\n";
   }
+  out << "  blobpack       pack, verify, ls, unpack, manifest, convert-wds, "
+         "-parquet, -lance:\n                 the tool of that name\n";
   out << "\n`rowfs COMMAND --help` explains one. Try:\n"
          "  rowfs ingest videos/ --output videos.lance\n"
          "  rowfs mount videos.lance /tmp/v && ls /tmp/v/rows/000000\n";
@@ -187,6 +190,13 @@ int Fail(Env& env, const Status& status) {
 int Dispatch(Env& env, std::span<const std::string> words) {
   try {
     std::span<const std::string> rest = words.subspan(1);
+    // Its command line has rules of its own.
+    if (words[0].substr(words[0].rfind('/') + 1) == "blobpack") {
+      return RunBlobpack(env, rest);
+    }
+    if (!rest.empty() && rest[0] == "blobpack") {
+      return RunBlobpack(env, rest.subspan(1));
+    }
     if (rest.empty() || rest[0] == "--help" || rest[0] == "-h" ||
         rest[0] == "help") {
       PrintOverview(rest.empty() ? env.err : env.out);
