@@ -9,6 +9,9 @@ namespace {
 
 // Columns that a person takes for blobs although their type says bytes.
 bool IsBlob(const DataType& type, bool top) {
+  if (top && type.id == TypeId::kDictionary) {
+    return IsBlob(*type.children[1].type, top);
+  }
   return type.id == TypeId::kBlob || (top && (type.id == TypeId::kBinary ||
                                               type.id == TypeId::kLargeBinary));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "index/dataset/value_text.h"
+#include "storage/table/array_bytes.h"
 
 namespace rowfs {
 namespace {
@@ -68,6 +69,17 @@ ColumnRole RoleOf(const Field& field) {
   return ColumnRole::kNested;
 }
 
+// Value `index` of a dictionary array as an array of the values' type.
+Array DecodeValue(const Array& array, uint64_t index) {
+  const TypePtr& type = array.type->children[1].type;
+  const auto place = static_cast<uint64_t>(array.IntAt(index));
+  if (array.IsNull(index) || !array.dictionary ||
+      place >= array.dictionary->length) {
+    return NullArray(type, 1);
+  }
+  return TakeArray(*array.dictionary, std::span(&place, 1));
+}
+
 // The bytes of a binary cell as a blob cell.
 BlobCell CellOf(const Array& array, uint64_t index) {
   if (array.type->id == TypeId::kBlob) return array.blobs[index];
@@ -76,6 +88,15 @@ BlobCell CellOf(const Array& array, uint64_t index) {
   cell.bytes = std::make_shared<const Bytes>(bytes.begin(), bytes.end());
   cell.size = bytes.size();
   return cell;
+}
+
+// Rows in memory take this at most; the last one stays whatever its size.
+constexpr uint64_t kRowBytesCachedMax = 64 << 20;
+
+uint64_t RowBytes(const Row& row) {
+  uint64_t bytes = 0;
+  for (const Array& value : row.values) bytes += ArrayBytes(value);
+  return bytes;
 }
 
 }  // namespace
@@ -238,6 +259,10 @@ Result<std::vector<Row>> Dataset::TakeRows(std::span<const uint64_t> rows,
         continue;
       }
       Array value = SliceArray(batch.columns[at->second], r, 1);
+      if (column.role == ColumnRole::kBlob &&
+          value.type->id == TypeId::kDictionary) {
+        value = DecodeValue(value, 0);
+      }
       const auto index =
           column.index_field ? place.find(*column.index_field) : place.end();
       if (column.role == ColumnRole::kBlob && index != place.end() &&
@@ -266,7 +291,17 @@ void Dataset::Remember(std::shared_ptr<const Row> row) {
   if (by_row_.contains(number)) return;
   recent_.push_front(std::move(row));
   by_row_[number] = recent_.begin();
-  if (recent_.size() > options_.rows_cached_max) {
+  // Rows of tables that hold their blobs are as large as these.
+  uint64_t bytes = 0;
+  size_t kept = 0;
+  for (const auto& known : recent_) {
+    bytes += RowBytes(*known);
+    const bool fits =
+        kept < options_.rows_cached_max && bytes <= kRowBytesCachedMax;
+    if (kept > 0 && !fits) break;
+    ++kept;
+  }
+  while (recent_.size() > kept) {
     by_row_.erase(recent_.back()->number);
     recent_.pop_back();
   }
@@ -311,6 +346,9 @@ Result<std::shared_ptr<const Blob>> OpenBlobCell(const Dataset& dataset,
                                                  const Array& array,
                                                  uint64_t index) {
   if (array.IsNull(index)) return std::shared_ptr<const Blob>();
+  if (array.type->id == TypeId::kDictionary) {
+    return OpenBlobCell(dataset, DecodeValue(array, index), 0);
+  }
   if (array.type->id != TypeId::kBlob && !IsBinary(*array.type)) {
     return Status(Code::kInvalidArgument,
                   "column holds " + array.type->ToString() + ", not a blob");

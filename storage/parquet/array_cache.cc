@@ -1,16 +1,8 @@
 #include "storage/parquet/array_cache.h"
 
-namespace rowfs {
+#include "storage/table/array_bytes.h"
 
-uint64_t ArrayBytes(const Array& array) {
-  uint64_t bytes = sizeof(Array) + array.blobs.size() * sizeof(BlobCell);
-  for (const SharedBytes& part : {array.validity, array.offsets, array.data}) {
-    if (part) bytes += part->size();
-  }
-  for (const Array& child : array.children) bytes += ArrayBytes(child);
-  if (array.dictionary) bytes += ArrayBytes(*array.dictionary);
-  return bytes;
-}
+namespace rowfs {
 
 std::shared_ptr<const Array> ArrayCache::Find(const Key& key) {
   const MutexLock lock(mu_);

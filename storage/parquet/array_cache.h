@@ -48,8 +48,5 @@ class ArrayCache {
   std::map<Key, std::list<Entry>::iterator> index_ GUARDED_BY(mu_);
 };
 
-// The memory `array` takes, near enough.
-uint64_t ArrayBytes(const Array& array);
-
 }  // namespace rowfs
 #endif  // ROWFS_STORAGE_PARQUET_ARRAY_CACHE_H_

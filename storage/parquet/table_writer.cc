@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "storage/parquet/array_cache.h"
 #include "storage/parquet/arrow_glue.h"
 #include "storage/parquet/to_arrow.h"
+#include "storage/table/array_bytes.h"
 
 namespace rowfs {
 namespace {

@@ -1,0 +1,24 @@
+#include "storage/table/array_bytes.h"
+
+namespace rowfs {
+namespace {
+
+uint64_t SizeOf(const SharedBytes& bytes) { return bytes ? bytes->size() : 0; }
+
+}  // namespace
+
+uint64_t ArrayBytes(const Array& array) {
+  uint64_t bytes = sizeof(Array) + SizeOf(array.validity) +
+                   SizeOf(array.offsets) + SizeOf(array.data);
+  for (const BlobCell& cell : array.blobs) {
+    bytes += sizeof(BlobCell) + cell.object.size() + SizeOf(cell.bytes);
+    if (cell.info) {
+      bytes += SizeOf(cell.info->stream_info) + SizeOf(cell.info->entries);
+    }
+  }
+  for (const Array& child : array.children) bytes += ArrayBytes(child);
+  if (array.dictionary) bytes += ArrayBytes(*array.dictionary);
+  return bytes;
+}
+
+}  // namespace rowfs
