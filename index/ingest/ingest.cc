@@ -19,8 +19,32 @@ struct OutputColumn {
   bool is_index = false;  // COLUMN__blob_info of the column before
 };
 
+// Laid out and meant alike; what lists call their items does not matter.
 bool SameType(const DataType& a, const DataType& b) {
-  return a.ToString() == b.ToString();
+  if (a.id != b.id || a.width != b.width || a.unit != b.unit ||
+      a.zone != b.zone || a.precision != b.precision || a.scale != b.scale ||
+      a.children.size() != b.children.size()) {
+    return false;
+  }
+  for (size_t i = 0; i < a.children.size(); ++i) {
+    const bool named = a.id == TypeId::kStruct;
+    if ((named && a.children[i].name != b.children[i].name) ||
+        !SameType(*a.children[i].type, *b.children[i].type)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// `array` with the names that `type`, the same by SameType, has.
+Array Renamed(Array array, const TypePtr& type) {
+  if (!SameType(*array.type, *type)) return array;  // its large form
+  array.type = type;
+  for (size_t i = 0; i < array.children.size(); ++i) {
+    array.children[i] =
+        Renamed(std::move(array.children[i]), type->children[i].type);
+  }
+  return array;
 }
 
 // The union of the inputs' columns, by name, in order of first appearance.
@@ -271,7 +295,8 @@ class Ingester {
         if (!plain.ok()) {
           return plain.status().With("column " + columns_[c].field.name);
         }
-        out.columns.push_back(std::move(plain).value());
+        out.columns.push_back(
+            Renamed(std::move(plain).value(), columns_[c].field.type));
       } else {
         out.columns.push_back(
             NullArray(columns_[c].field.type, batch.row_count));
