@@ -5,6 +5,7 @@
 
 #include "fs/tree/blob_shape.h"
 #include "index/dataset/names.h"
+#include "index/dataset/reference_table.h"
 #include "index/dataset/value_text.h"
 
 namespace rowfs {
@@ -330,10 +331,20 @@ Json Builder::BlobJsonOf(const CellPath& cell) const {
   const auto found = main_items_.find(cell);
   if (found == main_items_.end()) return {};
   const RowItem& item = contents_.items[found->second];
-  return Json::Object()
-      .Add("path", Json::String(item.path))
+  Json json = Json::Object();
+  json.Add("path", Json::String(item.path))
       .Add("size", Json::Uint(item.size))
       .Add("media_type", Json::String(item.media_type));
+  // A cell that names its bytes keeps what it says.
+  const Result<CellRef> value = FindCell(row_, cell);
+  if (value.ok() && value.value().array->type->id == TypeId::kBlob) {
+    const auto& [array, index] = value.value();
+    const BlobCell& stored = array->blobs[index];
+    if (!array->IsNull(index) && stored.base_id == kReferenceBase) {
+      json.Add("reference", Json::String(stored.object));
+    }
+  }
+  return json;
 }
 
 Json Builder::ColumnJson(size_t column) const {

@@ -59,6 +59,11 @@ TEST_F(ReferencesTest, ShowsMembersInStringsListsAndStructs) {
   EXPECT_THAT(Cat("rows/000000/ref.json").out, HasSubstr("\"pts_ns\": 5"));
 }
 
+TEST_F(ReferencesTest, KeepsWhatTheTableSaysInRowJson) {
+  EXPECT_THAT(Cat("rows/000000/row.json").out,
+              HasSubstr("\"reference\": \"zip://x/1.txt::media/p.zip\""));
+}
+
 TEST_F(ReferencesTest, LeavesTextThatOnlySometimesLooksLikeOne) {
   EXPECT_EQ(Cat("rows/000000/note.txt").out, "plain");
   EXPECT_EQ(Cat("rows/000001/note.txt").out, "zip://x/1.txt::media/p.zip");
