@@ -8,9 +8,10 @@ namespace rowfs {
 namespace {
 
 constexpr std::string_view kSourceText =
-    "SOURCE is a path or URL of a Lance dataset or a folder of files; @vN, "
-    "@TAG "
-    "or\n@BRANCH behind it picks a version.";
+    "SOURCE is a path or URL of a Lance dataset (@vN, @TAG or @BRANCH behind "
+    "it "
+    "picks a\nversion), of Parquet or Arrow files, of a pack or a folder of "
+    "files.";
 
 constexpr Flag kMountFlags[] = {
     {"--foreground", "", "stay in the foreground; Ctrl-C unmounts"},
