@@ -62,8 +62,9 @@ class Pack : public std::enable_shared_from_this<Pack> {
 
 // Open the zip or tar at `location`; its name says which, else its bytes. A zip
 // costs its tail (256 KiB, and the rest of a longer directory), a tar one pass
-// over its headers. With a cache directory the index of a tar and of a remote
-// zip is kept there. kCorruption, kUnsupported name the shard.
+// over its headers. With a cache directory the index of a tar, and of
+// a remote zip whose directory is longer than its tail, is kept there.
+// kCorruption, kUnsupported name the shard.
 Result<std::shared_ptr<const Pack>> OpenPack(const Location& location,
                                              const OpenContext& context);
 

@@ -169,7 +169,11 @@ Result<ShardList> ListShards(const Location& location, bool strict) {
     list.shards.push_back({location.store, path});
     list.names.emplace_back(BaseName(path));
   };
-  if (location.store->Stat(location.path).ok()) {
+  // On a network the name is enough: opening tells whether it is there.
+  const bool named = location.store->capabilities().remote &&
+                     ShardKindOf(location.path) != ShardKind::kNone &&
+                     location.path.find('{') == std::string::npos;
+  if (named || location.store->Stat(location.path).ok()) {
     add(location.path);
     return list;
   }

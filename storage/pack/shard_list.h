@@ -30,8 +30,9 @@ struct ShardList {
 // The shards at `location`: a file is its own, a folder has those that lie in
 // it or in folders of it, "shard-{000..012}.tar" is written out without
 // listing. Hidden files are left out. kNotFound when there is nothing. Costs
-// one request for a file, the listings of a folder; with `strict` it gives up
-// at the first folder that holds something else.
+// one request for a file (none for a remote one whose name says what it is),
+// the listings of a folder; with `strict` it gives up at the first folder that
+// holds something else.
 Result<ShardList> ListShards(const Location& location, bool strict);
 
 // "x-{08..10}.tar" -> x-08.tar, x-09.tar, x-10.tar; other text stays as it is.

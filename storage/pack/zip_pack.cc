@@ -7,6 +7,7 @@
 #include "storage/base/hash.h"
 #include "storage/base/sync.h"
 #include "storage/pack/compressed_reader.h"
+#include "storage/pack/index_file.h"
 #include "storage/pack/member_store.h"
 #include "storage/pack/name_finder.h"
 #include "storage/pack/zip_directory.h"
@@ -35,6 +36,30 @@ bool SameName(std::string_view local, std::string_view central) {
       [](char a, char b) {
         return a == b || ((a == '/' || a == '\\') && (b == '/' || b == '\\'));
       });
+}
+
+constexpr std::string_view kIndexKind = "zip 1";
+
+Bytes EncodeContents(const ZipContents& contents) {
+  Bytes out;
+  AppendVarint(&out, contents.directory_begin);
+  AppendVarint(&out, contents.damage.size());
+  AppendText(&out, contents.damage);
+  contents.members.Encode(&out);
+  return out;
+}
+
+Result<ZipContents> DecodeContents(ByteSpan bytes) {
+  Cursor in(bytes, "zip index");
+  ZipContents contents;
+  ROWFS_ASSIGN_OR_RETURN(contents.directory_begin, in.Varint());
+  ROWFS_ASSIGN_OR_RETURN(const uint64_t size, in.Varint());
+  ROWFS_ASSIGN_OR_RETURN(const ByteSpan damage, in.Take(size));
+  contents.damage = AsText(damage);
+  ROWFS_ASSIGN_OR_RETURN(const ByteSpan members, in.Take(in.remaining()));
+  ROWFS_ASSIGN_OR_RETURN(contents.members,
+                         MemberTable::Decode(members, "zip index"));
+  return contents;
 }
 
 class ZipPack final : public Pack {
@@ -217,11 +242,26 @@ Result<std::shared_ptr<const Pack>> OpenZip(const Location& location,
     ROWFS_RETURN_IF_ERROR(opened->ReadAt(opened->size() - tail.size(), tail,
                                          ReadKind::kMetadata));
   }
-  ROWFS_ASSIGN_OR_RETURN(ZipContents contents, ReadZipDirectory(*opened, tail));
+  // A directory that fits the first request is not worth keeping.
+  std::string key;
+  if (location.store->capabilities().remote && tail.size() < opened->size()) {
+    key = IndexKey(kIndexKind, location, opened->meta());
+  }
+  std::optional<ZipContents> contents;
+  if (const auto kept = LoadIndex(context.cache_directory, key)) {
+    Result<ZipContents> decoded = DecodeContents(*kept);
+    if (decoded.ok()) contents = std::move(decoded).value();
+  }
+  if (!contents) {
+    ROWFS_ASSIGN_OR_RETURN(contents, ReadZipDirectory(*opened, tail));
+    if (contents->directory_begin < opened->size() - tail.size()) {
+      SaveIndex(context.cache_directory, key, EncodeContents(*contents));
+    }
+  }
   // A reader of its own, so that no tail is kept for every shard.
   auto reader = ObjectReader::Make(location, opened->meta(), context.read);
   return std::shared_ptr<const Pack>(std::make_shared<ZipPack>(
-      std::move(reader), std::move(contents), context.read));
+      std::move(reader), *std::move(contents), context.read));
 }
 
 }  // namespace rowfs

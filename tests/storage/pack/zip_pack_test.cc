@@ -7,6 +7,7 @@
 #include "tests/storage/pack/zip_builder.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
 
 namespace rowfs {
 namespace {
@@ -339,6 +340,26 @@ TEST(ZipPackTest, AByteThatIsWrongNeverGivesAnotherMembersBytes) {
       EXPECT_EQ(Content(*pack.value(), "b.txt").find("aa"), std::string::npos);
     }
   }
+}
+
+TEST(ZipPackTest, ALongDirectoryOfARemoteZipIsReadOnce) {
+  const TempDir dir;
+  ZipBuilder zip;
+  for (int i = 0; i < 3000; ++i) {
+    zip.Add(std::string(100, 'n') + std::to_string(i), "x");
+  }
+  StoreCapabilities capabilities;
+  capabilities.remote = true;
+  auto store = std::make_shared<MemoryStore>(capabilities);
+  store->Put("x.zip", zip.Finish());
+  OpenContext context;
+  context.cache_directory = dir.path();
+  ASSERT_OK(OpenZip({store, "x.zip"}, context));
+  EXPECT_EQ(store->TakeLog().size(), 2u);
+  ASSERT_OK_AND_ASSIGN(const auto again, OpenZip({store, "x.zip"}, context));
+  EXPECT_EQ(store->TakeLog().size(), 1u);
+  EXPECT_EQ(again->members().size(), 3000u);
+  EXPECT_EQ(Content(*again, std::string(100, 'n') + "42"), "x");
 }
 
 TEST(ZipPackTest, ReferencesSplitAtTheFirstDoubleColon) {
