@@ -1,6 +1,6 @@
 #include "fs/cli/lance_target.h"
 
-#include "index/dataset/dataset.h"
+#include <algorithm>
 
 namespace rowfs {
 namespace {
@@ -11,22 +11,30 @@ Result<LanceTarget> Resolve(Location dataset, std::string spec) {
   return LanceTarget{std::move(dataset), std::move(spec), std::move(resolved)};
 }
 
+// Where the path of a URL starts: an '@' before it belongs to the host.
+size_t PathBegin(std::string_view text) {
+  const size_t scheme = text.find("://");
+  if (scheme == text.npos) return 0;
+  return std::min(text.find('/', scheme + 3), text.size());
+}
+
 }  // namespace
 
 Result<LanceTarget> FindLanceTarget(Session& session, std::string_view text) {
   ROWFS_ASSIGN_OR_RETURN(const Location whole, session.stores().Resolve(text));
-  Status missing;
-  if (FindLatest(whole).ok()) return Resolve(whole, "");
-  if (const auto [path, spec] = SplitVersion(text); !spec.empty()) {
-    ROWFS_ASSIGN_OR_RETURN(const Location location,
-                           session.stores().Resolve(path));
-    const auto latest = FindLatest(location);
-    if (latest.ok()) return Resolve(location, spec);
-    missing = latest.status();
-  } else {
-    missing = FindLatest(whole).status();
+  const auto latest = FindLatest(whole);
+  if (latest.ok()) return Resolve(whole, "");
+  if (latest.status().code() != Code::kNotFound) return latest.status();
+  // Branches may have '/' in their names, folders '@'.
+  const size_t path = PathBegin(text);
+  for (size_t at = text.rfind('@'); at != text.npos && at > path;
+       at = text.rfind('@', at - 1)) {
+    ROWFS_ASSIGN_OR_RETURN(const Location dataset,
+                           session.stores().Resolve(text.substr(0, at)));
+    const auto found = FindLatest(dataset);
+    if (found.ok()) return Resolve(dataset, std::string(text.substr(at + 1)));
+    if (found.status().code() != Code::kNotFound) return found.status();
   }
-  if (missing.code() != Code::kNotFound) return missing;
   return Status(Code::kUnsupported,
                 whole.uri() +
                     ": no Lance dataset (no _versions folder); only those "

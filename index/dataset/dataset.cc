@@ -99,6 +99,21 @@ uint64_t RowBytes(const Row& row) {
   return bytes;
 }
 
+// "SOURCE@dev/x": a branch with '/' in its name, unless the whole is a path. An
+// '@' in a URL's host is not meant.
+std::optional<std::pair<std::string, std::string>> SplitBranch(
+    std::string_view source) {
+  const size_t at = source.rfind('@');
+  const size_t scheme = source.find("://");
+  const size_t path = scheme == source.npos ? 0 : source.find('/', scheme + 3);
+  if (at == source.npos || path == source.npos || at <= path ||
+      source.find('/', at) == source.npos || source.starts_with("hf://")) {
+    return std::nullopt;
+  }
+  return std::pair{std::string(source.substr(0, at)),
+                   std::string(source.substr(at + 1))};
+}
+
 }  // namespace
 
 std::pair<std::string, std::string> SplitVersion(std::string_view source) {
@@ -184,6 +199,7 @@ Result<std::shared_ptr<Dataset>> Dataset::Open(
     readings.push_back(split);
   }
   readings.emplace_back(source, "");
+  if (auto split = SplitBranch(source)) readings.push_back(std::move(*split));
   std::string tried;
   for (const TableFormat& format : formats) {
     if (!options.format.empty() && options.format != format.name) continue;

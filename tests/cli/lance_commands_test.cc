@@ -191,6 +191,21 @@ TEST_F(LanceCommands, TagRefusesVersionsAndNamesThatAreNone) {
   EXPECT_EQ(RunRowfs({"tag", "create", dataset()}).code, kExitUsage);
 }
 
+TEST_F(LanceCommands, PathsMayHoldWhatMarksAVersion) {
+  const std::string odd = dir_ / "a@b";
+  path::create_directory(odd);
+  path::rename(dataset(), odd + "/d.lance");
+
+  const CommandResult deleted =
+      RunRowfs({"delete", odd + "/d.lance@v1", "--where", "0"});
+
+  EXPECT_EQ(deleted.code, kExitDone) << deleted.err;
+  EXPECT_THAT(RunRowfs({"verify", odd + "/d.lance"}).out,
+              HasSubstr("whole, 9 rows"));
+  EXPECT_THAT(RunRowfs({"verify", odd + "/d.lance@dev/x"}).err,
+              HasSubstr("no version, tag or branch \"dev/x\""));
+}
+
 TEST_F(LanceCommands, OnlyLanceDatasetsCanBeChanged) {
   for (const auto& words : std::vector<std::vector<std::string>>{
            {"delete", dir_ / "a", "--where", "0"},
