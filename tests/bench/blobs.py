@@ -138,7 +138,7 @@ def main():
         import blobpack  # noqa: F401
     except ImportError:
         python = os.environ.get("ROWFS_PYTHON")
-        if python and not os.path.samefile(python, sys.executable):
+        if python and python != sys.executable:
             os.execv(python, [python, *sys.argv])
         sys.exit("this Python has no blobpack: set ROWFS_PYTHON")
     count, size = (300, 20_000) if args.smoke else (10_000, 64_000)

@@ -52,11 +52,18 @@ def run_tool(argv, cwd, stdin):
     return code, out.buffer.getvalue(), err.getvalue() if err else None
 
 
-def run_ours(program, argv, cwd, stdin):
-    done = subprocess.run(
-        ["blobpack", *argv], executable=program, cwd=cwd, capture_output=True,
-        input=stdin.encode(), timeout=60, check=False)
-    return done.returncode, done.stdout, done.stderr.decode(errors="replace")
+def start_ours(program, argv, cwd):
+    return subprocess.Popen(
+        ["blobpack", *argv], executable=program, cwd=cwd,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def finish_ours(process, stdin):
+    try:
+        out, err = process.communicate(stdin.encode(), timeout=60)
+    finally:
+        process.kill()
+    return process.returncode, out, err.decode(errors="replace")
 
 
 def tree(folder):
@@ -80,8 +87,13 @@ def differences(case, program, work):
         folder.mkdir()
         case.setup(folder)
     before = tree(ours)
+    process = start_ours(program, case.argv, ours)  # both at once
     code, out, err = run_tool(case.argv, theirs, case.stdin)
-    our_code, our_out, our_err = run_ours(program, case.argv, ours, case.stdin)
+    our_code, our_out, our_err = finish_ours(process, case.stdin)
+    if case.better:
+        if our_code != 0 or not case.better(ours):
+            yield f"not converted: exit {our_code}, {our_err!r}"
+        return
     our_err = our_err.replace(str(ours), str(theirs))
     if case.refused:  # ours is stricter here, by design
         if our_code != 1 or not our_err.startswith("error: "):

@@ -18,6 +18,7 @@ class Case:
     setup: typing.Callable = lambda folder: None
     stdin: str = ""
     refused: bool = False  # ours says no where the tool goes on
+    better: typing.Callable | None = None  # the tool breaks off; ours is right
     own_words: bool = False  # the tool's error names another cause
     comparable: typing.Callable = lambda files, folder: files
 

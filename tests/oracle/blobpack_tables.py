@@ -6,6 +6,7 @@ import json
 import pathlib
 import shutil
 import tempfile
+import zipfile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -50,10 +51,14 @@ def describe(table):
     return metadata, fields, repr(table.to_pylist())
 
 
+made = []  # folders to remove at the end
+
+
 @functools.cache
 def built(make):
     """The folder that `make` fills, made once."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="rowfs-tables-"))
+    made.append(folder)
     make(folder)
     return folder
 
@@ -66,8 +71,8 @@ def copy_of(make):
 
 def forget():
     """Remove what built() made."""
-    for path in pathlib.Path(tempfile.gettempdir()).glob("rowfs-tables-*"):
-        shutil.rmtree(path, ignore_errors=True)
+    for folder in made:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 # Lance.
@@ -116,6 +121,40 @@ def write_lance(folder):
                         str(folder / "done" / "table.lance"))
 
 
+PAYLOADS = [b"OggS", b"", None, b"x" * 2000]
+
+
+def write_nulls(folder):
+    import lance
+    from lance import blob_array, blob_field
+    schema = pa.schema([pa.field("id", pa.int32()), blob_field("b")])
+    lance.write_dataset(
+        pa.table([pa.array(range(4), pa.int32()), blob_array(PAYLOADS)],
+                 schema=schema),
+        str(folder / "two.lance"), data_storage_version="2.2")
+    schema = pa.schema([pa.field("id", pa.int32()), pa.field(
+        "b", pa.large_binary(), metadata={"lance-encoding:blob": "true"})])
+    lance.write_dataset(
+        pa.table([pa.array(range(4), pa.int32()),
+                  pa.array(PAYLOADS, pa.large_binary())], schema=schema),
+        str(folder / "one.lance"), data_storage_version="2.1")
+
+
+def payloads_moved(folder):
+    """Whether `o` refers to PAYLOADS, nulls for nulls."""
+    import lance
+    rows = lance.dataset(str(folder / "o" / "table.lance")).to_table()
+    found = []
+    for reference in rows.column("b").to_pylist():
+        if reference is None:
+            found.append(None)
+            continue
+        key, shard = reference.removeprefix("zip://").split("::")
+        with zipfile.ZipFile(folder / "o" / shard) as bundle:
+            found.append(bundle.read(key))
+    return found == PAYLOADS and rows.column("id").to_pylist() == [0, 1, 2, 3]
+
+
 LANCE = [
     ["plain.lance", "o", "--column", "img", "--yes"],
     ["plain.lance", "o", "--column", "big", "--column", "img", "--yes"],
@@ -152,6 +191,10 @@ ANSWERS = ["1\ny\n", " ALL \n YES\n", "\n", "9\n", "0\n", "x, 1\n", "1,2\nn\n",
 
 
 def lance_cases(case):
+    for name in ("one", "two"):
+        yield case(f"lance-nulls-{name}", [
+            "convert-lance", f"{name}.lance", "o", "--column", "b", "--yes"],
+            copy_of(write_nulls), better=payloads_moved)
     setup = copy_of(write_lance)
     for number, argv in enumerate(LANCE):
         yield case(f"lance-{number}", ["convert-lance", *argv], setup,
