@@ -144,6 +144,18 @@ constexpr Flag kInfoFlags[] = {
     kFormatFlag,
 };
 
+constexpr Flag kPreviewFlags[] = {
+    {"--column", "C", "only pictures of this column"},
+    {"--rows", "ROWS", "these rows: 0,5-6,100- (the first 1000)"},
+    {"--output", "FILE", "FILE.html or FILE.png"},
+    kJsonFlag,
+    kAllowExternalFlag,
+    kCacheDirFlag,
+    kMemoryFlag,
+    kInProcessFlag,
+    kFormatFlag,
+};
+
 constexpr Flag kBenchFlags[] = {
     {"--smoke", "", "small inputs: does it run at all"},
 };
@@ -240,6 +252,12 @@ constexpr Command kCommands[] = {
      kLsFlags, 1, 2, CmdLs},
     {"cat", "SOURCE PATH", "print a file of the tree without mounting",
      kSourceText, kTreeFlags, 2, 2, CmdCat},
+    {"preview", "SOURCE", "a contact sheet of a dataset",
+     "Key frames, waveforms, pages and the values of each row, with its "
+     "number, out\nof key frames and thumbnails alone. The HTML is one file "
+     "without scripts. Says\nhow many requests and how long it took.\n"
+     "  rowfs preview videos.lance --rows 0-99 --output sheet.html",
+     kPreviewFlags, 1, 1, CmdPreview},
     {"bench", "NAME", "measure against peers in the same run",
      "Prints one JSON object a figure: ours, the peer's, the ratio. NAME: "
      "frames.",

@@ -23,6 +23,7 @@ int CmdScan(Env& env, const Args& args);
 int CmdInfo(Env& env, const Args& args);
 int CmdLs(Env& env, const Args& args);
 int CmdCat(Env& env, const Args& args);
+int CmdPreview(Env& env, const Args& args);
 int CmdBench(Env& env, const Args& args);
 
 }  // namespace rowfs

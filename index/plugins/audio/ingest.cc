@@ -26,6 +26,9 @@ constexpr size_t kCopyBytes = 1 << 20;
 // decoder may need.
 constexpr size_t kTailPackets = 4;
 constexpr size_t kTailHeld = 16;
+// PCM is copied in pieces of so many samples, and looked at in smaller ones.
+constexpr uint64_t kLinearSamples = 1 << 16;
+constexpr uint32_t kLookSamples = 1 << 10;
 
 std::string LowerExtension(std::string_view name) {
   const size_t point = name.rfind('.');
@@ -51,6 +54,7 @@ class Ingest {
   void ChooseLayout();
   void KeepSource();
   Status ScanLinear();
+  Status CopyLinear();
   // False when the container does not list its packets.
   Result<bool> ScanListed();
   Status ScanPackets();
@@ -162,9 +166,33 @@ Status Ingest::ScanLinear() {
     KeepSource();
   }
   if (verbatim_) return {};
-  PLUGIN_RETURN_IF_ERROR(
-      CopySource(index_.linear_offset, index_.linear_offset + bytes));
+  PLUGIN_RETURN_IF_ERROR(CopyLinear());
   index_.linear_offset = 0;
+  return {};
+}
+
+// Copy the samples, looking at them on the way.
+Status Ingest::CopyLinear() {
+  const uint64_t begin = index_.linear_offset;
+  Bytes buffer;
+  for (uint64_t at = 0; at < index_.head.samples;) {
+    const uint64_t count =
+        std::min<uint64_t>(kLinearSamples, index_.head.samples - at);
+    buffer.resize(static_cast<size_t>(count * index_.block_align));
+    PLUGIN_RETURN_IF_ERROR(
+        source_->ReadAt(begin + at * index_.block_align, buffer));
+    PLUGIN_RETURN_IF_ERROR(Write(buffer));
+    const size_t step = size_t{kLookSamples} * index_.block_align;
+    for (size_t from = 0; from < buffer.size(); from += step) {
+      const ByteSpan part =
+          ByteSpan(buffer).subspan(from, std::min(step, buffer.size() - from));
+      Peaks peaks = kNoPeaks;
+      PLUGIN_ASSIGN_OR_RETURN(const uint32_t heard,
+                              decoder_->Decode(part, {nullptr, &peaks}));
+      envelope_.Add(peaks, heard);
+    }
+    at += count;
+  }
   return {};
 }
 

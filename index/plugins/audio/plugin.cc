@@ -16,6 +16,7 @@
 #include "index/plugins/audio/sound_file.h"
 #include "index/plugins/audio/views.h"
 #include "index/plugins/audio/wav.h"
+#include "index/plugins/audio/waveform.h"
 #include "index/plugins/audio/window.h"
 #include "index/plugins/common/emit.h"
 #include "index/plugins/common/libav.h"
@@ -221,6 +222,9 @@ Result<std::vector<SoundPiece>> PlanFile(const rowfs_index& opened,
       }
       return pieces;
     }
+    case SoundItem::Kind::kWaveform:
+      return std::vector<SoundPiece>{
+          {rowfs::plugin::DrawWaveform(index.envelope, item.format), 0, 0}};
     case SoundItem::Kind::kDirectory:
       break;
   }
@@ -244,7 +248,20 @@ Status EmitFile(const std::vector<SoundPiece>& pieces, size_t item,
   return code == ROWFS_OK ? Status() : Status(code, "the host stopped");
 }
 
-Status EmitDecode(const SoundIndex& index, const Window& window, size_t item,
+// What a recipe asks for.
+enum : uint8_t { kWindowRecipe = 0, kWaveformRecipe = 1 };
+
+Status EmitDecode(const std::vector<ByteRange>& wanted, size_t item,
+                  const ByteWriter& recipe, const rowfs_plan_sink& out) {
+  std::vector<rowfs_range> ranges;
+  for (const ByteRange& r : wanted) ranges.push_back({r.begin, r.end});
+  const int32_t code =
+      out.decode(out.ctx, &item, 1, ranges.data(), ranges.size(),
+                 {recipe.bytes().data(), recipe.size()});
+  return code == ROWFS_OK ? Status() : Status(code, "the host stopped");
+}
+
+Status EmitWindow(const SoundIndex& index, const Window& window, size_t item,
                   const rowfs_plan_sink& out) {
   if (window.size() > kWindowBytesMax / index.FrameBytes()) {
     return rowfs::plugin::Limit("the window is too long; ask for less than " +
@@ -252,16 +269,26 @@ Status EmitDecode(const SoundIndex& index, const Window& window, size_t item,
                                 " MiB of samples");
   }
   ByteWriter recipe;
+  recipe.U8(kWindowRecipe);
   recipe.Varint(window.begin);
   recipe.Varint(window.end);
-  std::vector<rowfs_range> ranges;
-  for (const ByteRange& r : WindowRanges(index, window)) {
-    ranges.push_back({r.begin, r.end});
+  return EmitDecode(WindowRanges(index, window), item, recipe, out);
+}
+
+// The ranges of all windows of a waveform, joined where they meet.
+std::vector<ByteRange> WaveformRanges(const SoundIndex& index) {
+  std::vector<ByteRange> all;
+  for (const Window& window : rowfs::plugin::WaveformWindows(index)) {
+    for (const ByteRange& range : WindowRanges(index, window)) {
+      if (!all.empty() && range.begin <= all.back().end) {
+        all.back().begin = std::min(all.back().begin, range.begin);
+        all.back().end = std::max(all.back().end, range.end);
+      } else {
+        all.push_back(range);
+      }
+    }
   }
-  const int32_t code =
-      out.decode(out.ctx, &item, 1, ranges.data(), ranges.size(),
-                 {recipe.bytes().data(), recipe.size()});
-  return code == ROWFS_OK ? Status() : Status(code, "the host stopped");
+  return all;
 }
 
 int32_t Plan(rowfs_index* index, const rowfs_str* paths, size_t path_count,
@@ -273,7 +300,16 @@ int32_t Plan(rowfs_index* index, const rowfs_str* paths, size_t path_count,
                               index->views->Resolve(FromStr(paths[i])));
       if (item.kind == SoundItem::Kind::kWindow &&
           !NeedsNoDecoder(*index->index)) {
-        PLUGIN_RETURN_IF_ERROR(EmitDecode(*index->index, item.window, i, *out));
+        PLUGIN_RETURN_IF_ERROR(EmitWindow(*index->index, item.window, i, *out));
+        continue;
+      }
+      if (item.kind == SoundItem::Kind::kWaveform &&
+          index->index->envelope.empty()) {
+        ByteWriter recipe;
+        recipe.U8(kWaveformRecipe);
+        recipe.U8(static_cast<uint8_t>(item.format));
+        PLUGIN_RETURN_IF_ERROR(
+            EmitDecode(WaveformRanges(*index->index), i, recipe, *out));
         continue;
       }
       PLUGIN_ASSIGN_OR_RETURN(const auto pieces, PlanFile(*index, item));
@@ -297,47 +333,80 @@ Status DecodeLinear(const SoundIndex& index, ByteSpan bytes, Bytes* samples) {
   return {};
 }
 
-Status DecodeWindow(const SoundIndex& index, const Window& window,
-                    const std::vector<ByteSpan>& bytes, Bytes* file) {
-  const std::vector<ByteRange> ranges = WindowRanges(index, window);
-  if (ranges.size() != bytes.size()) {
-    return Invalid("the bytes given are not those of the plan");
-  }
-  *file = HeaderOf(index, window);
-  const size_t header = file->size();
-  const uint64_t size = window.size() * index.FrameBytes();
+// The samples of `window` behind `out`.
+Status DecodeSamples(const SoundIndex& index, const Window& window,
+                     const std::vector<ByteRange>& ranges,
+                     const std::vector<ByteSpan>& bytes, Bytes* out) {
+  const size_t before = out->size();
+  const rowfs::plugin::PacketBytes packets(index, ranges, bytes);
   if (index.head.linear) {
-    PLUGIN_RETURN_IF_ERROR(DecodeLinear(index, bytes[0], file));
+    const ByteRange range = LinearRange(index, window);
+    PLUGIN_ASSIGN_OR_RETURN(const ByteSpan part,
+                            packets.Find(range.begin, range.end));
+    PLUGIN_RETURN_IF_ERROR(DecodeLinear(index, part, out));
   } else {
-    const rowfs::plugin::PacketBytes packets(index, ranges, bytes);
     PLUGIN_RETURN_IF_ERROR(rowfs::plugin::DecodeRuns(
-        index, rowfs::plugin::RunsOf(index, window), packets, file));
+        index, rowfs::plugin::RunsOf(index, window), packets, out));
   }
-  if (file->size() - header != size) {
+  if (out->size() - before != window.size() * index.FrameBytes()) {
     return rowfs::plugin::Corrupt("the sound does not decode to its length");
   }
-  if (size % 2 == 1) file->push_back(0);
   return {};
 }
 
-int32_t Decode(rowfs_index* index, rowfs_bytes recipe,
+Result<Bytes> MakeWindow(const SoundIndex& index, ByteReader* recipe,
+                         const std::vector<ByteSpan>& bytes) {
+  Window window;
+  window.begin = recipe->Varint();
+  window.end = recipe->Varint();
+  if (!recipe->ok() || recipe->remaining() != 0 || window.begin >= window.end ||
+      window.end > index.head.samples ||
+      window.size() > kWindowBytesMax / index.FrameBytes()) {
+    return Invalid("the recipe does not belong to this index");
+  }
+  Bytes file = HeaderOf(index, window);
+  PLUGIN_RETURN_IF_ERROR(
+      DecodeSamples(index, window, WindowRanges(index, window), bytes, &file));
+  if (window.size() * index.FrameBytes() % 2 == 1) file.push_back(0);
+  return file;
+}
+
+Result<Bytes> MakeWaveform(const SoundIndex& index, ByteReader* recipe,
+                           const std::vector<ByteSpan>& bytes) {
+  const uint8_t format = recipe->U8();
+  if (!recipe->ok() || format > 1) return Invalid("the recipe is damaged");
+  const std::vector<ByteRange> ranges = WaveformRanges(index);
+  std::vector<rowfs::plugin::Peaks> parts;
+  SoundIndex narrow = index;
+  narrow.head.type = SampleType::kS16;
+  for (const Window& window : rowfs::plugin::WaveformWindows(index)) {
+    Bytes samples;
+    PLUGIN_RETURN_IF_ERROR(
+        DecodeSamples(narrow, window, ranges, bytes, &samples));
+    rowfs::plugin::Peaks peaks = rowfs::plugin::kNoPeaks;
+    for (size_t i = 0; i + 1 < samples.size(); i += 2) {
+      const auto v = static_cast<int16_t>(samples[i] | samples[i + 1] << 8);
+      peaks.first = std::min(peaks.first, v);
+      peaks.second = std::max(peaks.second, v);
+    }
+    parts.push_back(peaks);
+  }
+  return rowfs::plugin::DrawWaveform(
+      parts, static_cast<rowfs::plugin::WaveformFormat>(format));
+}
+
+int32_t Decode(rowfs_index* index, rowfs_bytes recipe_bytes,
                const rowfs_bytes* ranges, size_t range_count,
                const rowfs_output_sink* out, rowfs_error* error) {
   return Guarded(error, [&]() -> Status {
     if (!index->views) return NeedEntries();
-    ByteReader in(ToSpan(recipe));
-    Window window;
-    window.begin = in.Varint();
-    window.end = in.Varint();
-    if (!in.ok() || in.remaining() != 0 || window.begin >= window.end ||
-        window.end > index->head.samples ||
-        window.size() > kWindowBytesMax / index->index->FrameBytes()) {
-      return Invalid("the recipe does not belong to this index");
-    }
     std::vector<ByteSpan> bytes;
     for (size_t i = 0; i < range_count; ++i) bytes.push_back(ToSpan(ranges[i]));
-    Bytes file;
-    PLUGIN_RETURN_IF_ERROR(DecodeWindow(*index->index, window, bytes, &file));
+    ByteReader recipe(ToSpan(recipe_bytes));
+    const bool waveform = recipe.U8() == kWaveformRecipe;
+    PLUGIN_ASSIGN_OR_RETURN(
+        const Bytes file, waveform ? MakeWaveform(*index->index, &recipe, bytes)
+                                   : MakeWindow(*index->index, &recipe, bytes));
     const int32_t code = out->write(out->ctx, 0, file.data(), file.size());
     return code == ROWFS_OK ? Status() : Status(code, "the host stopped");
   });

@@ -14,6 +14,8 @@ constexpr std::string_view kAt = ".at";
 constexpr std::string_view kInfo = ".info.json";
 constexpr std::string_view kCover = ".cover";
 constexpr std::string_view kOriginal = ".original.";
+constexpr std::string_view kWaveform = ".waveform";
+constexpr std::string_view kPictureStem = "000000";
 constexpr std::string_view kWav = ".wav";
 constexpr size_t kDigits = 6;
 constexpr size_t kRangesShown = 16;
@@ -36,6 +38,14 @@ Entry File(std::string name, uint64_t size, std::string media_type,
   e.media_type = std::move(media_type);
   e.flags = flags;
   return e;
+}
+
+// One picture of the whole sound, listed as PNG.
+Entry WaveformEntry(WaveformFormat format) {
+  const bool png = format == WaveformFormat::kPng;
+  return File(std::string(kPictureStem) + (png ? ".png" : ".ppm"),
+              WaveformSize(format),
+              png ? "image/png" : "image/x-portable-pixmap");
 }
 
 Status NoSuch(std::string_view path) {
@@ -103,6 +113,7 @@ std::vector<Entry> SoundViews::ListTop(const SoundHead& head) {
   entries.push_back(Directory(kAt, ROWFS_ENTRY_LOOKUP_ONLY));
   entries.push_back(
       File(std::string(kInfo), head.info_size, "application/json"));
+  entries.push_back(Directory(kWaveform));
   if (head.cover_size > 0) {
     entries.push_back(File(CoverName(head), head.cover_size,
                            head.cover_is_png ? "image/png" : "image/jpeg"));
@@ -170,6 +181,10 @@ Status SoundViews::List(std::string_view directory, uint64_t start,
     return {};
   }
   if (directory == kAt) return {};
+  if (directory == kWaveform) {
+    if (start > 0 || limit == 0) return {};
+    return Emit(WaveformEntry(WaveformFormat::kPng), out);
+  }
   if (directory != kSegments) return NoSuch(directory);
   for (uint64_t i = start; i < segments_ && i - start < limit; ++i) {
     PLUGIN_RETURN_IF_ERROR(Emit(WindowEntry(SegmentName(i), Segment(i)), out));
@@ -207,41 +222,50 @@ Result<Window> SoundViews::ParseWindow(std::string_view stem) const {
 
 Result<SoundItem> SoundViews::Resolve(std::string_view path) const {
   const SoundHead& head = index_.head;
-  if (path.empty() || path == kSegments || path == kAt) return SoundItem{};
-  if (path == kInfo) return SoundItem{Kind::kInfo, {}};
+  if (path.empty() || path == kSegments || path == kAt || path == kWaveform) {
+    return SoundItem{};
+  }
+  if (path == kInfo) return SoundItem{Kind::kInfo, {}, {}};
   if (head.stored && path == "." + head.extension) {
-    return SoundItem{Kind::kWhole, {}};
+    return SoundItem{Kind::kWhole, {}, {}};
   }
   if (head.cover_size > 0 && path == CoverName(head)) {
-    return SoundItem{Kind::kCover, {}};
+    return SoundItem{Kind::kCover, {}, {}};
   }
   if (head.original_size > 0 &&
       path == std::string(kOriginal) + head.extension) {
-    return SoundItem{Kind::kOriginal, {}};
+    return SoundItem{Kind::kOriginal, {}, {}};
   }
   const size_t slash = path.find('/');
-  if (slash == std::string_view::npos || !path.ends_with(kWav)) {
-    return NoSuch(path);
-  }
+  if (slash == std::string_view::npos) return NoSuch(path);
   const std::string_view directory = path.substr(0, slash);
+  if (directory == kWaveform) {
+    for (const auto format : {WaveformFormat::kPng, WaveformFormat::kPpm}) {
+      if (path.substr(slash + 1) == WaveformEntry(format).name) {
+        return SoundItem{Kind::kWaveform, {}, format};
+      }
+    }
+  }
+  if (!path.ends_with(kWav)) return NoSuch(path);
   std::string_view stem = path.substr(slash + 1);
   stem.remove_suffix(kWav.size());
   if (directory == kAt) {
     PLUGIN_ASSIGN_OR_RETURN(const Window window, ParseWindow(stem));
-    return SoundItem{Kind::kWindow, window};
+    return SoundItem{Kind::kWindow, window, {}};
   }
   uint64_t number = 0;
   if (directory != kSegments || !ParseNumber64(stem, &number) ||
       number >= segments_) {
     return NoSuch(path);
   }
-  return SoundItem{Kind::kWindow, Segment(number)};
+  return SoundItem{Kind::kWindow, Segment(number), {}};
 }
 
 Result<Entry> SoundViews::Lookup(std::string_view path) const {
   PLUGIN_ASSIGN_OR_RETURN(const SoundItem item, Resolve(path));
   const std::string name(path.substr(path.rfind('/') + 1));
   if (item.kind == Kind::kWindow) return WindowEntry(name, item.window);
+  if (item.kind == Kind::kWaveform) return WaveformEntry(item.format);
   for (Entry& entry : ListTop(index_.head)) {
     if (entry.name == path) return std::move(entry);
   }

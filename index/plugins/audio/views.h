@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "index/plugins/audio/sound_index.h"
+#include "index/plugins/audio/waveform.h"
 #include "index/plugins/audio/window.h"
 #include "index/plugins/common/emit.h"
 #include "index/plugins/common/exact_time.h"
@@ -23,10 +24,12 @@ struct SoundItem {
     kWhole,
     kInfo,
     kCover,
-    kOriginal
+    kOriginal,
+    kWaveform
   };
   Kind kind = Kind::kDirectory;
   Window window;
+  WaveformFormat format = WaveformFormat::kPng;
 };
 
 class SoundViews {

@@ -57,9 +57,10 @@ class PacketBytes {
   // The bytes of packets [first, last], in order.
   Status ForEach(uint32_t first, uint32_t last,
                  const std::function<Status(uint32_t, ByteSpan)>& take) const;
+  // The bytes [begin, end) of the blob.
+  Result<ByteSpan> Find(uint64_t begin, uint64_t end) const;
 
  private:
-  Result<ByteSpan> Find(uint64_t begin, uint64_t end) const;
   Status WalkOgg(uint32_t first, uint32_t last,
                  const std::function<Status(uint32_t, ByteSpan)>& take) const;
 
