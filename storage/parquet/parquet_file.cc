@@ -4,6 +4,7 @@
 #include <arrow/util/key_value_metadata.h>
 #include <parquet/arrow/reader.h>
 #include <parquet/arrow/schema.h>
+#include <parquet/file_reader.h>
 
 #include <algorithm>
 
@@ -122,10 +123,10 @@ Status ParquetFile::Load() {
   if (reader_->size() < 12) {
     return {Code::kCorruption, what + ": too short for a Parquet file"};
   }
-  std::byte magic[4];
+  std::byte end[8];
   ROWFS_RETURN_IF_ERROR(
-      reader_->ReadAt(reader_->size() - 4, magic, ReadKind::kMetadata));
-  const std::string_view text = AsText(magic);
+      reader_->ReadAt(reader_->size() - 8, end, ReadKind::kMetadata));
+  const std::string_view text = AsText(end).substr(4);
   if (text == "PARE") {
     return {Code::kUnsupported,
             what + ": an encrypted Parquet file; rowfs has no keys"};
@@ -134,7 +135,11 @@ Status ParquetFile::Load() {
     return {Code::kCorruption,
             what + ": not a Parquet file, or cut off: no PAR1 at its end"};
   }
-  metadata_ = parquet::ReadMetaData(MakeArrowFile(reader_));
+  parquet::ReaderProperties reading;
+  reading.set_footer_read_size(
+      std::min<uint64_t>(reader_->size(), LoadU32(end) + uint64_t{8}));
+  metadata_ = parquet::ParquetFileReader::Open(MakeArrowFile(reader_), reading)
+                  ->metadata();
   ROWFS_RETURN_IF_ARROW_ERROR(
       parquet::arrow::SchemaManifest::Make(metadata_->schema(),
                                            metadata_->key_value_metadata(),

@@ -23,7 +23,7 @@ namespace rowfs {
 
 class ParquetFile final : public RowFile {
  public:
-  // The footer in one request, two when it is longer than 64 KiB. `cache`
+  // Reads the footer, unless `reader` has it in its kept tail. `cache`
   // outlives the file, which calls itself `number` there. kCorruption when it
   // is no Parquet file, kUnsupported when it is encrypted.
   static Result<std::unique_ptr<RowFile>> Open(
