@@ -314,14 +314,13 @@ Result<Raster> DecodeGifFrame(const Animation& animation, uint32_t frame,
       Raster out, MakeRaster(rect.width, rect.height, 4, SampleType::kU8));
   Bytes numbers(size_t{rect.width} * rect.height);
   const size_t count = DecodeLzw(&in, code_size, &numbers);
-  if (count == 0 && !numbers.empty()) return Corrupt("a GIF frame is damaged");
+  if (count < numbers.size()) return Corrupt("a GIF frame is cut short");
   for (uint32_t y = 0; y < rect.height; ++y) {
     const uint32_t row =
         (flags & 0x40) != 0 ? InterlacedRow(y, rect.height) : y;
     uint8_t* to = out.samples.data() + row * out.stride();
     for (uint32_t x = 0; x < rect.width; ++x, to += 4) {
       const size_t i = size_t{y} * rect.width + x;
-      if (i >= count) break;  // cut off: transparent
       const size_t color = numbers[i];
       if (static_cast<int>(color) == transparent) continue;
       for (size_t c = 0; c < 3; ++c) {

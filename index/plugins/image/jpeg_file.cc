@@ -7,6 +7,7 @@
 #include <cstring>
 
 // jpeglib.h needs stdio.h first.
+#include <jerror.h>
 #include <jpeglib.h>
 
 #include "index/plugins/image/formats.h"
@@ -104,6 +105,7 @@ struct ErrorManager {
   jpeg_error_mgr base;  // first: libjpeg hands out a pointer to it
   jmp_buf leave;
   char message[JMSG_LENGTH_MAX];
+  bool cut_short = false;  // libjpeg fills up what is missing with gray
 };
 
 void LeaveOnError(j_common_ptr info) {
@@ -113,15 +115,18 @@ void LeaveOnError(j_common_ptr info) {
 }
 
 void Silence(j_common_ptr) {}
-void SilenceLevel(j_common_ptr info, int level) {
-  if (level < 0) ++info->err->num_warnings;
+void CountWarnings(j_common_ptr info, int level) {
+  if (level >= 0) return;
+  auto* errors = static_cast<ErrorManager*>(static_cast<void*>(info->err));
+  ++errors->base.num_warnings;
+  if (errors->base.msg_code == JWRN_JPEG_EOF) errors->cut_short = true;
 }
 
 jpeg_error_mgr* SetErrors(ErrorManager* errors) {
   jpeg_std_error(&errors->base);
   errors->base.error_exit = LeaveOnError;
   errors->base.output_message = Silence;
-  errors->base.emit_message = SilenceLevel;
+  errors->base.emit_message = CountWarnings;
   return &errors->base;
 }
 
@@ -365,6 +370,7 @@ Result<Raster> DecodeJpeg(ByteSpan bytes, bool as_rgb) {
     if (out.too_large) return Limit("the picture has too many pixels");
     return JpegError(errors);
   }
+  if (errors.cut_short) return Corrupt("the JPEG file is cut short");
   return std::move(out.raster);
 }
 

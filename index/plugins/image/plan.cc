@@ -13,6 +13,11 @@ namespace {
 constexpr uint64_t kHoleBytesMax = 4 << 20;
 constexpr uint64_t kGapBytesMax = 64 << 10;
 
+// What decodes to more than this, and to more than so many times what is
+// stored, is a bomb: it would take memory and time for nothing to look at.
+constexpr uint64_t kBombBytes = 256 << 20;
+constexpr uint64_t kBombFactor = 400;
+
 // Where the wanted pixels lie.
 struct Source {
   uint32_t raster = 0;
@@ -106,9 +111,28 @@ std::optional<uint32_t> FrameOf(const ImageIndex& index,
   return 0;
 }
 
+Status CheckBomb(const StoredRaster& raster, const CellRect& cells) {
+  uint64_t stored = 0;
+  for (const BlobPiece& piece : PiecesOf(raster, cells)) stored += piece.size;
+  const uint64_t count =
+      uint64_t{cells.right - cells.left} * (cells.bottom - cells.top);
+  const uint64_t pixel = raster.channels * SampleSize(raster.type);
+  const uint64_t cell = uint64_t{std::min(raster.cell_width, raster.width)} *
+                        std::min(raster.cell_height, raster.height);
+  uint64_t bytes = 0;
+  const bool huge = __builtin_mul_overflow(count * pixel, cell, &bytes);
+  if (huge || (bytes > kBombBytes && bytes / kBombFactor > stored)) {
+    return Limit(std::to_string(stored) + " bytes would become a picture of " +
+                 std::to_string(bytes >> 20) +
+                 " MiB; ask for a smaller region");
+  }
+  return {};
+}
+
 Result<Raster> DecodeRegion(const StoredRaster& raster, const PixelRect& rect,
                             const ReadRanges& read) {
   const CellRect cells = CellsFor(raster, rect);
+  PLUGIN_RETURN_IF_ERROR(CheckBomb(raster, cells));
   const PieceReader pieces = [&](size_t i) {
     return read.Find(raster.pieces[i]);
   };

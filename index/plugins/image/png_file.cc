@@ -238,7 +238,7 @@ bool ReadPng(Input* input, Decoded* out) {
   png_set_read_fn(png, input, ReadInput);
   png_set_user_limits(png, 0x7fffffff, 0x7fffffff);
   png_set_chunk_malloc_max(png, 64 << 20);
-  png_set_crc_action(png, PNG_CRC_QUIET_USE, PNG_CRC_QUIET_USE);
+  png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_WARN_DISCARD);
   png_read_info(png, info);
   SetTransforms(png, info);
   auto raster = MakeRaster(

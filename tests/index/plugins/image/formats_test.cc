@@ -245,6 +245,24 @@ TEST(Hostile, BombsAreErrorsNotMemory) {
   EXPECT_TRUE(canvas->Read(".frames/000001.png").empty());
 }
 
+TEST(Hostile, ACutFileIsAnErrorNotAGrayPicture) {
+  const Raster raster = FormulaRaster(64, 64);
+  for (const ImageFormat format :
+       {ImageFormat::kJpg, ImageFormat::kPng, ImageFormat::kWebp}) {
+    Bytes bytes = Encoded(raster, format);
+    bytes.resize(bytes.size() * 3 / 4);
+    for (const int layout : {ROWFS_LAYOUT_STORED, ROWFS_LAYOUT_CONTAINER}) {
+      video_test::IngestSpec spec;
+      spec.layout = layout;
+      auto ingested = video_test::Ingest(bytes, "a", spec);
+      if (ingested.code != 0) continue;
+      video_test::OpenIndex file(std::move(ingested), "");
+      EXPECT_TRUE(file.Read(".pages/0001.png").empty())
+          << plugin::ImageExtension(format);
+    }
+  }
+}
+
 TEST(Hostile, NoTruncationAndNoFlippedByteEndsTheProcess) {
   std::vector<Bytes> files;
   for (const ImageFormat f :
