@@ -171,6 +171,8 @@ Result<std::vector<Array>> ArrowFile::Decode(
   if (!fits) {
     return Status(Code::kCorruption, "a record batch that is not as listed");
   }
+  // Lengths that lie end the process inside Arrow: look at them first.
+  ROWFS_RETURN_IF_ARROW_ERROR(decoded->Validate(), "record batch");
   std::vector<Array> arrays;
   for (int i = 0; i < decoded->num_columns(); ++i) {
     Result<Array> array = ArrayFromArrow(*decoded->column(i));
