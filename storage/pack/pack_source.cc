@@ -42,10 +42,12 @@ Field MakeField(std::string name, TypeId type) {
 class PackSource final : public TableSource {
  public:
   PackSource(std::string format, MemberRows rows,
-             std::vector<std::string> shard_names)
+             std::vector<std::string> shard_names,
+             std::vector<std::string> damaged_shards)
       : format_(std::move(format)),
         rows_(std::move(rows)),
-        shard_names_(std::move(shard_names)) {
+        shard_names_(std::move(shard_names)),
+        damaged_shards_(std::move(damaged_shards)) {
     MakeSchema();
     MakeFingerprint();
   }
@@ -83,6 +85,7 @@ class PackSource final : public TableSource {
   const std::string format_;
   const MemberRows rows_;
   const std::vector<std::string> shard_names_;
+  const std::vector<std::string> damaged_shards_;  // why they are left out
   Schema schema_;  // the key, then rows_.columns()
   std::string fingerprint_;
 };
@@ -168,6 +171,9 @@ Json PackSource::Describe() const {
                                                             : "stems"));
   facts.Add("index_bytes", Json::Uint(rows_.bytes()));
   Json damaged = Json::Array();
+  for (const std::string& why : damaged_shards_) {
+    damaged.items.push_back(Json::String(why));
+  }
   for (size_t i = 0; i < rows_.packs().size(); ++i) {
     const std::string_view damage = rows_.packs()[i]->damage();
     if (damage.empty()) continue;
@@ -341,15 +347,24 @@ Result<BlobSource> PackSource::OpenBlob(const BlobCell& cell) {
   return Open(*cell.base_id);
 }
 
-// Opens all shards, several at once.
+// Opens all shards, several at once. One that is no zip or tar costs itself
+// alone, unless there is no other: then it is left out of the list, and
+// `damaged` says why.
 Result<std::vector<std::shared_ptr<const Pack>>> OpenAll(
-    const std::vector<Location>& shards, const OpenContext& context) {
+    ShardList* list, const OpenContext& context,
+    std::vector<std::string>* damaged) {
+  const std::vector<Location>& shards = list->shards;
+  std::vector<Status> errors(shards.size());
   std::vector<std::shared_ptr<const Pack>> packs(shards.size());
   std::vector<std::function<Status()>> tasks;
   for (size_t i = 0; i < shards.size(); ++i) {
     tasks.push_back([&, i]() -> Status {
-      ROWFS_ASSIGN_OR_RETURN(packs[i], OpenPack(shards[i], context));
-      return {};
+      Result<std::shared_ptr<const Pack>> pack = OpenPack(shards[i], context);
+      errors[i] = pack.status();
+      if (pack.ok()) packs[i] = std::move(pack).value();
+      const Code code = errors[i].code();
+      const bool bad = code == Code::kCorruption || code == Code::kUnsupported;
+      return bad ? Status() : errors[i];
     });
   }
   if (context.read.pool != nullptr && tasks.size() > 1) {
@@ -357,7 +372,20 @@ Result<std::vector<std::shared_ptr<const Pack>>> OpenAll(
   } else {
     for (const auto& task : tasks) ROWFS_RETURN_IF_ERROR(task());
   }
-  return packs;
+  ShardList good;
+  std::vector<std::shared_ptr<const Pack>> opened;
+  for (size_t i = 0; i < shards.size(); ++i) {
+    if (!packs[i]) {
+      damaged->push_back(std::string(errors[i].message()));
+      continue;
+    }
+    opened.push_back(std::move(packs[i]));
+    good.shards.push_back(shards[i]);
+    good.names.push_back(list->names[i]);
+  }
+  if (opened.empty()) return errors[0];
+  *list = std::move(good);
+  return opened;
 }
 
 Result<std::unique_ptr<TableSource>> OpenRows(const Location& location,
@@ -366,13 +394,14 @@ Result<std::unique_ptr<TableSource>> OpenRows(const Location& location,
                                               const OpenContext& context) {
   ROWFS_ASSIGN_OR_RETURN(ShardList list, ListShards(location, false));
   std::vector<std::shared_ptr<const Pack>> packs;
+  std::vector<std::string> damaged;
   if (list.shards.empty()) {
     // No shards: the folder itself is the pack.
     ROWFS_ASSIGN_OR_RETURN(packs.emplace_back(),
                            OpenFolderPack(location, context));
     list.names = {""};
   } else {
-    ROWFS_ASSIGN_OR_RETURN(packs, OpenAll(list.shards, context));
+    ROWFS_ASSIGN_OR_RETURN(packs, OpenAll(&list, context, &damaged));
   }
   ROWFS_ASSIGN_OR_RETURN(MemberRows rows, MemberRows::Make(packs, rule));
   if (rule == RowRule::kSample && rows.row_count() == 0 &&
@@ -382,7 +411,7 @@ Result<std::unique_ptr<TableSource>> OpenRows(const Location& location,
                            MemberRows::Make(std::move(packs), RowRule::kStem));
   }
   return std::unique_ptr<TableSource>(std::make_unique<PackSource>(
-      format, std::move(rows), std::move(list.names)));
+      format, std::move(rows), std::move(list.names), std::move(damaged)));
 }
 
 // What a file is whose name does not say.

@@ -205,6 +205,18 @@ TEST(PackSourceTest, ABadMemberIsACellWithoutSize) {
   EXPECT_THAT(Cell(*table, 0, "txt"), HasSubstr("is encrypted"));
 }
 
+TEST(PackSourceTest, ABadShardCostsItselfAlone) {
+  const auto store = StoreOf({{"p/0.zip", ZipOf({{"1.jpg", "one"}})},
+                              {"p/1.zip", "no zip at all"},
+                              {"p/2.zip", ZipOf({{"2.jpg", "two"}})}});
+  const Table table = OpenTable(store, "p", "blobpack");
+  ASSERT_EQ(table->row_count(), 2u);
+  EXPECT_EQ(Cell(*table, 1, "jpg"), "two");
+  EXPECT_THAT(WriteJson(table->Describe()), HasSubstr("p/1.zip"));
+  const auto alone = FormatCalled("blobpack").open({store, "p/1.zip"}, "", {});
+  EXPECT_EQ(alone.status().code(), Code::kCorruption);
+}
+
 TEST(PackSourceTest, KindsAreToldByNamesAndMagic) {
   const std::string zip = ZipOf({{"a", "a"}});
   const std::string tar = TarOf({{"a.x", "a"}});
