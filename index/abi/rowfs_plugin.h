@@ -251,6 +251,13 @@ typedef struct rowfs_plugin {
   int32_t (*decode)(rowfs_index* index, rowfs_bytes recipe,
                     const rowfs_bytes* ranges, size_t range_count,
                     const rowfs_output_sink* out, rowfs_error* error);
+
+  /* Entries that list("") usually gives for a file called `file_name`, told by
+   * its extension alone: what a folder shows before the file is indexed. None:
+   * no kind this plugin reads, or one not worth a mention (single pictures).
+   * Sizes are not looked at. May be NULL: none. */
+  int32_t (*foresee)(rowfs_str file_name, const rowfs_entry_sink* out,
+                     rowfs_error* error);
 } rowfs_plugin;
 
 /* The one symbol a plugin exports. The result is static. */

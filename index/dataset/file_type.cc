@@ -38,6 +38,7 @@ constexpr Magic kMagics[] = {
     {0, "\0\0\x01\xBA"sv, {"mpg", "video/mpeg"}},
     {0, "\0\0\x01\xB3"sv, {"mpg", "video/mpeg"}},
     {0, "FLV\x01"sv, {"flv", "video/x-flv"}},
+    {0, "DKIF\0\0"sv, {"ivf", "video/x-ivf"}},
     {0, "%PDF-"sv, {"pdf", "application/pdf"}},
     {0, "PK\x03\x04"sv, {"zip", "application/zip"}},
     {0, "PK\x05\x06"sv, {"zip", "application/zip"}},
@@ -106,6 +107,11 @@ std::optional<FileType> FramedType(std::string_view head) {
   if (head.size() > 376 && head[0] == 'G' && head[188] == 'G' &&
       head[376] == 'G') {
     return FileType{"ts", "video/mp2t"};
+  }
+  // The same packets, each behind a time stamp of four bytes.
+  if (head.size() > 388 && head[4] == 'G' && head[196] == 'G' &&
+      head[388] == 'G') {
+    return FileType{"m2ts", "video/mp2t"};
   }
   if (head.size() < 4 || head[0] != '\xFF') return std::nullopt;
   const auto second = static_cast<unsigned char>(head[1]);

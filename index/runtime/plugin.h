@@ -124,6 +124,11 @@ class Plugin {
   virtual Result<std::vector<Result<Bytes>>> Decode(
       const PluginIndex& index, const DecodeGroup& group,
       std::span<const ByteSpan> ranges) = 0;
+  // What List(index, "") usually gives for files of this name's extension;
+  // empty when the plugin does not say.
+  virtual Result<std::vector<ViewEntry>> Foresee(std::string_view) {
+    return std::vector<ViewEntry>();
+  }
 };
 
 // The plugins of this process, by name and by what they wrote.
@@ -137,6 +142,10 @@ class PluginRegistry {
   // The plugin that is surest about a file; null when none is sure at all.
   virtual Result<Plugin*> FindByContent(ByteSpan head,
                                         std::string_view file_name) = 0;
+  // The views a file with this extension ("mp4", lower case) usually has, of
+  // the first plugin that foresees some. Asked of the plugins once, then from
+  // memory.
+  virtual std::vector<ViewEntry> ForeseeViews(std::string_view) { return {}; }
   // Why plugins that lie beside the program are not used, one line each; for
   // the log.
   virtual std::vector<std::string> Problems() const { return {}; }

@@ -26,6 +26,7 @@ inline constexpr uint64_t kSegmentsMax = uint64_t{1} << 20;
 inline constexpr uint64_t kRangesMax = uint64_t{1} << 20;
 // Of one window of time, or outputs of one decode.
 inline constexpr uint64_t kItemsMax = uint64_t{1} << 22;
+inline constexpr uint64_t kForeseenMax = 256;
 inline constexpr uint64_t kRecipeBytesMax = uint64_t{64} << 20;
 // stream_info or entries of one blob, literals of one plan, a listing in
 // memory.

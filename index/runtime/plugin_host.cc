@@ -219,6 +219,21 @@ Result<std::vector<ViewEntry>> PluginHost::List(const PluginIndex& index,
   return std::move(collector.entries());
 }
 
+Result<std::vector<ViewEntry>> PluginHost::Foresee(std::string_view file_name) {
+  const rowfs_plugin& api = library_->api();
+  const bool has =
+      api.struct_size >= offsetof(rowfs_plugin, foresee) + sizeof(api.foresee);
+  if (!has || api.foresee == nullptr) return std::vector<ViewEntry>();
+  EntryCollector collector(kForeseenMax);
+  const rowfs_entry_sink sink = collector.sink();
+  Turn turn(this);
+  const Status result = Call([&](rowfs_error* error) {
+    return api.foresee(StrOf(file_name), &sink, error);
+  });
+  ROWFS_RETURN_IF_ERROR(FirstError(collector.error().With(name()), result));
+  return std::move(collector.entries());
+}
+
 Result<ViewEntry> PluginHost::Lookup(const PluginIndex& index,
                                      std::string_view path) {
   EntryCollector collector(1);

@@ -57,6 +57,7 @@ class PluginHost final : public Plugin {
   Result<std::vector<Result<Bytes>>> Decode(
       const PluginIndex& index, const DecodeGroup& group,
       std::span<const ByteSpan> ranges) override;
+  Result<std::vector<ViewEntry>> Foresee(std::string_view file_name) override;
 
  private:
   struct OpenIndex {

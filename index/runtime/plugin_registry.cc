@@ -180,6 +180,27 @@ Result<Plugin*> LazyRegistry::FindByContent(ByteSpan head,
   return best;
 }
 
+std::vector<ViewEntry> LazyRegistry::ForeseeViews(std::string_view extension) {
+  {
+    const MutexLock lock(mu_);
+    const auto known = foreseen_.find(extension);
+    if (known != foreseen_.end()) return known->second;
+  }
+  std::vector<ViewEntry> views;
+  for (const auto& plugin : Get().plugins) {
+    auto seen = plugin->Foresee("blob." + std::string(extension));
+    // One that fails here is asked again when the bytes are there.
+    if (!seen.ok() || seen.value().empty()) continue;
+    views = std::move(seen).value();
+    break;
+  }
+  const MutexLock lock(mu_);
+  if (foreseen_.size() < kForeseenExtensionsMax) {
+    foreseen_.emplace(extension, views);
+  }
+  return views;
+}
+
 std::vector<std::string> PluginFolders(const std::string& directory) {
   if (!directory.empty()) return {directory};
   std::error_code error;

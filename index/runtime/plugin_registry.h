@@ -6,8 +6,10 @@
 #define ROWFS_INDEX_RUNTIME_PLUGIN_REGISTRY_H_
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "index/runtime/plugin.h"
@@ -34,9 +36,14 @@ class LazyRegistry final : public PluginRegistry {
   Plugin* FindByMagic(ByteSpan stream_info) override;
   Result<Plugin*> FindByContent(ByteSpan head,
                                 std::string_view file_name) override;
+  std::vector<ViewEntry> ForeseeViews(std::string_view extension) override
+      EXCLUDES(mu_);
   std::vector<std::string> Problems() const override;
 
  private:
+  // Extensions come from file names, which may be anything.
+  static constexpr size_t kForeseenExtensionsMax = 1000;
+
   // Loads them, or waits until another thread has.
   const Loaded& Get() const EXCLUDES(mu_);
 
@@ -45,6 +52,8 @@ class LazyRegistry final : public PluginRegistry {
   mutable CondVar loaded_;
   mutable bool loading_ GUARDED_BY(mu_) = false;
   mutable std::unique_ptr<const Loaded> all_ GUARDED_BY(mu_);
+  std::map<std::string, std::vector<ViewEntry>, std::less<>> foreseen_
+      GUARDED_BY(mu_);
 };
 
 // Folders to look in, in order: `directory`, or beside the running program and

@@ -343,6 +343,15 @@ Result<std::vector<ViewEntry>> PluginWorker::List(const PluginIndex& index,
   return DecodeEntries(body, limit);
 }
 
+Result<std::vector<ViewEntry>> PluginWorker::Foresee(
+    std::string_view file_name) {
+  ROWFS_ASSIGN_OR_RETURN(
+      const Bytes body,
+      RunForBody(RequestOf(WorkerOp::kForesee, {std::string(file_name)}, {}),
+                 nullptr));
+  return DecodeEntries(body, kForeseenMax);
+}
+
 Result<ViewEntry> PluginWorker::Lookup(const PluginIndex& index,
                                        std::string_view path) {
   ROWFS_ASSIGN_OR_RETURN(

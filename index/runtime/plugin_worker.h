@@ -51,6 +51,7 @@ class PluginWorker final : public Plugin {
   Result<std::vector<Result<Bytes>>> Decode(
       const PluginIndex& index, const DecodeGroup& group,
       std::span<const ByteSpan> ranges) override;
+  Result<std::vector<ViewEntry>> Foresee(std::string_view file_name) override;
 
  private:
   class Lease;

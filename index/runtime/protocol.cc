@@ -180,7 +180,8 @@ Result<DecodeGroup> ReadGroup(Cursor* cursor) {
 }  // namespace
 
 bool NeedsIndex(WorkerOp op) {
-  return op != WorkerOp::kProbe && op != WorkerOp::kIngest;
+  return op != WorkerOp::kProbe && op != WorkerOp::kIngest &&
+         op != WorkerOp::kForesee;
 }
 
 Bytes EncodeRequestHead(const WorkerRequest& request) {
@@ -227,7 +228,7 @@ Result<WorkerRequest> DecodeRequest(ByteSpan region, uint64_t head_size) {
   WorkerRequest request;
   ROWFS_ASSIGN_OR_RETURN(const uint8_t op, cursor.U8());
   if (op < static_cast<uint8_t>(WorkerOp::kProbe) ||
-      op > static_cast<uint8_t>(WorkerOp::kDecode)) {
+      op > static_cast<uint8_t>(WorkerOp::kForesee)) {
     return cursor.Error("no such call");
   }
   request.op = static_cast<WorkerOp>(op);

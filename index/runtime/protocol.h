@@ -47,7 +47,8 @@ enum class WorkerOp : uint8_t {
   kLookup,     // texts: path
   kSelect,     // texts: view, from, to
   kPlan,       // texts: paths
-  kDecode      // numbers: item count; parts: recipe, one per range
+  kDecode,     // numbers: item count; parts: recipe, one per range
+  kForesee     // texts: file name
 };
 
 // Whether calls of this kind refer to an open index.

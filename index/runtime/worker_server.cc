@@ -213,6 +213,11 @@ Status WorkerServer::Run(const WorkerRequest& request, AnswerWriter* out) {
     AppendU8(&body, static_cast<uint8_t>(sure));
     return out->Write(0, body);
   }
+  if (request.op == WorkerOp::kForesee) {
+    ROWFS_RETURN_IF_ERROR(Expect(request, 0, 1, 0));
+    ROWFS_ASSIGN_OR_RETURN(const auto entries, host_.Foresee(request.texts[0]));
+    return out->Write(0, EncodeEntries(entries));
+  }
   PluginIndex index;
   index.key = request.key;
   index.blob_size = request.blob_size;
@@ -258,6 +263,7 @@ Status WorkerServer::RunWithIndex(const WorkerRequest& request,
       return RunDecode(request, index, out);
     case WorkerOp::kProbe:
     case WorkerOp::kIngest:
+    case WorkerOp::kForesee:
       break;
   }
   return Status(Code::kInternal, "no such call");

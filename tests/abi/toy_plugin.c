@@ -526,6 +526,14 @@ static int32_t Decode(rowfs_index* index, rowfs_bytes recipe,
   return MisuseSink(what, out, ranges, error);
 }
 
+static int32_t Foresee(rowfs_str file_name, const rowfs_entry_sink* out,
+                       rowfs_error* error) {
+  (void)error;
+  const size_t n = file_name.size;
+  if (n < 4 || memcmp(file_name.data + n - 4, ".toy", 4) != 0) return ROWFS_OK;
+  return Put(out, ".letters", ROWFS_ENTRY_DIRECTORY, 0, 0);
+}
+
 static const rowfs_plugin kPlugin = {
     ROWFS_PLUGIN_ABI_VERSION,
     sizeof(rowfs_plugin),
@@ -542,6 +550,7 @@ static const rowfs_plugin kPlugin = {
     Select,
     Plan,
     Decode,
+    Foresee,
 };
 
 const rowfs_plugin* rowfs_plugin_entry(void);

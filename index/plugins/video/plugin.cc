@@ -417,6 +417,20 @@ int32_t Decode(rowfs_index* index, rowfs_bytes recipe,
   });
 }
 
+int32_t Foresee(rowfs_str file_name, const rowfs_entry_sink* out,
+                rowfs_error* error) {
+  return Guarded(error, [&]() -> Status {
+    if (!rowfs::plugin::IsVideoName(FromStr(file_name))) return {};
+    rowfs::plugin::IndexHead head;
+    head.layout = rowfs::plugin::Layout::kContainer;
+    head.file_type = rowfs::plugin::FileType::kMp4;
+    for (const rowfs::plugin::Entry& entry : Views::ListTop(head)) {
+      PLUGIN_RETURN_IF_ERROR(rowfs::plugin::Emit(entry, *out));
+    }
+    return {};
+  });
+}
+
 // Plugin release, then the libraries whose output ends in files.
 const char* Version() {
   static const std::string version =
@@ -442,6 +456,7 @@ extern "C" const rowfs_plugin* rowfs_plugin_entry(void) {
                                       Lookup,
                                       Select,
                                       Plan,
-                                      Decode};
+                                      Decode,
+                                      Foresee};
   return &plugin;
 }

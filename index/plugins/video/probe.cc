@@ -68,6 +68,14 @@ bool IsTransportStream(ByteSpan head) {
 
 }  // namespace
 
+bool IsVideoName(std::string_view file_name) {
+  return OneOf(
+      LowerExtension(file_name),
+      {"mp4", "m4v",  "mov",  "qt",  "3gp",  "3g2",  "f4v",  "mkv", "webm",
+       "avi", "ts",   "m2ts", "mts", "mpg",  "mpeg", "vob",  "flv", "ivf",
+       "ogv", "h264", "264",  "avc", "h265", "265",  "hevc", "m2v", "mpv"});
+}
+
 int32_t ProbeVideo(ByteSpan head, std::string_view file_name) {
   const std::string_view text = AsText(head);
   const std::string extension = LowerExtension(file_name);

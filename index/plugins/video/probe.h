@@ -15,5 +15,8 @@ namespace rowfs::plugin {
 // well: without a video track in sight a name for sound lowers the answer.
 int32_t ProbeVideo(ByteSpan head, std::string_view file_name);
 
+// Whether files of this name's extension are usually videos.
+bool IsVideoName(std::string_view file_name);
+
 }  // namespace rowfs::plugin
 #endif  // ROWFS_INDEX_PLUGINS_VIDEO_PROBE_H_
