@@ -176,15 +176,13 @@ Status WriteParts(Database& db, std::string_view name, ByteSpan bytes) {
 
 }  // namespace
 
-std::unique_ptr<Catalog> Catalog::Open(const std::string& path,
-                                       std::string_view fingerprint) {
+std::unique_ptr<Catalog> Catalog::Make(
+    Result<std::unique_ptr<CatalogFile>> file, std::string warning) {
   std::unique_ptr<Catalog> catalog(new Catalog);
-  std::string warning;
-  auto file = CatalogFile::Open(path, fingerprint, &warning);
   MutexLock lock(catalog->mu_);
   if (file.ok()) {
     catalog->file_ = std::move(file).value();
-    catalog->problem_ = warning;
+    catalog->problem_ = std::move(warning);
   } else {
     catalog->usable_ = false;
     catalog->problem_ = file.status().message();
@@ -192,7 +190,26 @@ std::unique_ptr<Catalog> Catalog::Open(const std::string& path,
   return catalog;
 }
 
+std::unique_ptr<Catalog> Catalog::Open(const std::string& path,
+                                       std::string_view fingerprint) {
+  std::string warning;
+  auto file = CatalogFile::Open(path, fingerprint, &warning);
+  return Make(std::move(file), std::move(warning));
+}
+
+std::unique_ptr<Catalog> Catalog::OpenLent(const std::string& path,
+                                           std::string_view fingerprint) {
+  auto file = CatalogFile::OpenLent(path, fingerprint);
+  if (file.status().code() == Code::kNotFound) return nullptr;
+  return Make(std::move(file), "");
+}
+
 Catalog::~Catalog() { FlushSizes(); }
+
+bool Catalog::usable() const {
+  MutexLock lock(mu_);
+  return usable_;
+}
 
 std::string Catalog::problem() const {
   MutexLock lock(mu_);

@@ -53,11 +53,19 @@ class Catalog {
   // Open the catalog at `path` (CatalogPath), making folder and file if needed.
   static std::unique_ptr<Catalog> Open(const std::string& path,
                                        std::string_view fingerprint);
+  // One that lies beside the data, for reading alone: nothing is made there,
+  // and one of another snapshot is left as it is and finds nothing. Null when
+  // there is no file.
+  static std::unique_ptr<Catalog> OpenLent(const std::string& path,
+                                           std::string_view fingerprint);
   // Keeps what is still in memory.
   ~Catalog();
 
   // Why nothing, or not everything, is kept; empty when all is well.
   std::string problem() const EXCLUDES(mu_);
+
+  // Whether anything is found or kept at all.
+  bool usable() const EXCLUDES(mu_);
 
   // Exact sizes of rendered files. Puts are collected and written together; a
   // process that is killed loses the last few.
@@ -100,6 +108,8 @@ class Catalog {
   static constexpr size_t kIdleMax = 8;
 
   Catalog() = default;
+  static std::unique_ptr<Catalog> Make(
+      Result<std::unique_ptr<CatalogFile>> file, std::string warning);
 
   // A connection nobody else uses; null when there is no usable file.
   std::unique_ptr<Database> Take() EXCLUDES(mu_);

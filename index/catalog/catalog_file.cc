@@ -136,6 +136,16 @@ Result<std::unique_ptr<CatalogFile>> CatalogFile::Open(
   return file;
 }
 
+Result<std::unique_ptr<CatalogFile>> CatalogFile::OpenLent(
+    const std::string& path, std::string_view fingerprint) {
+  std::error_code error;
+  const fs::path real = fs::canonical(path, error);
+  if (error) return Status(Code::kNotFound, path + ": " + error.message());
+  std::unique_ptr<CatalogFile> file(new CatalogFile(real.string()));
+  ROWFS_RETURN_IF_ERROR(file->OpenReadOnly(fingerprint));
+  return file;
+}
+
 CatalogFile::~CatalogFile() {
   if (lock_ >= 0) close(lock_);
 }

@@ -35,6 +35,11 @@ class CatalogFile {
   static Result<std::unique_ptr<CatalogFile>> Open(const std::string& path,
                                                    std::string_view fingerprint,
                                                    std::string* warning);
+  // An existing file, for reading alone; nothing is made beside it. kNotFound,
+  // kPermissionDenied, kCorruption (of another snapshot), kUnavailable (being
+  // written).
+  static Result<std::unique_ptr<CatalogFile>> OpenLent(
+      const std::string& path, std::string_view fingerprint);
   ~CatalogFile();
   CatalogFile(const CatalogFile&) = delete;
   CatalogFile& operator=(const CatalogFile&) = delete;
