@@ -81,11 +81,17 @@ Json ToJson(const IngestSummary& summary) {
                        .Add("with_views", Json::Uint(summary.with_views))
                        .Add("refused", Json::Uint(summary.refused.size()))
                        .Add("bytes_in", Json::Uint(summary.bytes_in))
-                       .Add("bytes_out", Json::Uint(summary.bytes_out)));
+                       .Add("bytes_out", Json::Uint(summary.bytes_out))
+                       .Add("was_complete", Json::Bool(summary.was_complete)));
 }
 
 void PrintSummary(Env& env, const IngestJob& job,
                   const IngestSummary& summary) {
+  if (summary.was_complete) {
+    env.out << job.output.uri() << ": was complete already, version "
+            << summary.version << " with " << summary.rows << " rows\n";
+    return;
+  }
   env.out << "wrote version " << summary.version << " of " << job.output.uri()
           << ": " << summary.rows << " rows, " << summary.blobs << " blobs ("
           << HumanBytes(summary.bytes_in) << " read, "

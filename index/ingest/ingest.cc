@@ -5,6 +5,7 @@
 
 #include "index/dataset/blob_columns.h"
 #include "index/ingest/blob_ingest.h"
+#include "index/ingest/ingest_marker.h"
 
 namespace rowfs {
 namespace {
@@ -158,15 +159,36 @@ class Ingester {
     for (const auto& input : job_.inputs) {
       progress_.rows_total += input->row_count();
     }
-    ROWFS_RETURN_IF_ERROR(OpenWriter());
+    const std::string key = job_.append ? "" : IngestKey(job_);
+    const Status opened = OpenWriter();
+    if (opened.code() == Code::kAlreadyExists && !job_.append &&
+        HasIngestMarker(job_.output, key)) {
+      return EndKilledIngest();
+    }
+    ROWFS_RETURN_IF_ERROR(opened);
+    if (!job_.append) {
+      ROWFS_RETURN_IF_ERROR(PutIngestMarker(job_.output, key));
+    }
     for (const auto& input : job_.inputs) {
       ROWFS_RETURN_IF_ERROR(Copy(*input));
     }
     ROWFS_ASSIGN_OR_RETURN(summary_.version, writer_->Commit());
+    if (!job_.append) {
+      ROWFS_RETURN_IF_ERROR(RemoveIngestMarker(job_.output));
+    }
     return std::move(summary_);
   }
 
  private:
+  // It was killed behind its commit.
+  Result<IngestSummary> EndKilledIngest() {
+    ROWFS_RETURN_IF_ERROR(RemoveIngestMarker(job_.output));
+    summary_.version = 1;
+    summary_.rows = progress_.rows_total;
+    summary_.was_complete = true;
+    return std::move(summary_);
+  }
+
   Status OpenWriter() {
     LanceWriteOptions options;
     if (job_.append) {

@@ -64,6 +64,9 @@ struct IngestSummary {
   uint64_t with_views = 0;  // carry an index now
   uint64_t bytes_in = 0;
   uint64_t bytes_out = 0;  // stored payload
+  // An ingest that was killed had committed all of it already: only version and
+  // rows are known.
+  bool was_complete = false;
   std::vector<IngestRefusal> refused;
 };
 
@@ -73,8 +76,10 @@ struct IngestObserver {
 };
 
 // Write `job` and commit it as one version; nothing is visible before, and a
-// killed job leaves no version behind. kAlreadyExists when there is a dataset
-// at job.output (without `append`), kInvalidArgument for a rule that names no
+// killed job leaves no version behind, or the whole one; run again it completes
+// (what it left unreferenced is for `rowfs gc`). kAlreadyExists when there is a
+// dataset at job.output (without `append`) that an unfinished run of this job
+// did not write, kInvalidArgument for a rule that names no
 // blob column or inputs whose columns do not fit, else the errors of reading
 // and writing. A blob that cannot be read fails the job.
 Result<IngestSummary> WriteDatasetWithBlobInfo(const IngestJob& job,

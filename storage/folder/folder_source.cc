@@ -8,6 +8,7 @@
 #include "storage/base/hash.h"
 #include "storage/folder/metadata_file.h"
 #include "storage/table/json_column.h"
+#include "storage/table/unfinished.h"
 
 namespace rowfs {
 namespace {
@@ -459,6 +460,13 @@ TableFormat FolderFormat(const TableFormat* metadata_format) {
       return Status(Code::kInvalidArgument, location.uri() +
                                                 ": a folder has no version \"" +
                                                 std::string(version) + "\"");
+    }
+    const Location marker = location.Join(kUnfinishedMarker);
+    if (marker.store->Stat(marker.path).ok()) {
+      return Status(Code::kNotFound,
+                    location.uri() +
+                        ": no dataset yet: an ingest into it was not "
+                        "finished; the same command again completes it");
     }
     if (!open_table) return FolderSource::Open(location, context, nullptr);
     return FolderSource::Open(location, context,
