@@ -7,13 +7,6 @@ namespace {
 
 constexpr uint64_t kProbeBytes = 64 << 10;
 
-// Names the blob within the snapshot.
-std::string KeyOf(uint64_t row, const CellPath& path) {
-  std::string key = std::to_string(row) + "/" + std::to_string(path.column);
-  for (const uint32_t step : path.steps) key += "/" + std::to_string(step);
-  return key;
-}
-
 // What will be the same at the next try; a store that is away for a while is
 // not.
 bool IsLasting(Code code) {
@@ -22,6 +15,36 @@ bool IsLasting(Code code) {
 }
 
 }  // namespace
+
+Catalogs OpenCatalogs(const Session& session, const Dataset& dataset,
+                      const std::string& index_file) {
+  const std::string fingerprint = dataset.table().fingerprint();
+  Catalogs catalogs;
+  const std::string& folder = session.cache_directory();
+  catalogs.own = Catalog::Open(
+      folder.empty() ? "" : CatalogPath(folder, fingerprint), fingerprint);
+  std::string beside = index_file;
+  if (beside.empty()) {
+    std::string path = SplitVersion(dataset.source()).first;
+    if (path.starts_with("file://")) path.erase(0, 7);
+    while (path.size() > 1 && path.back() == '/') path.pop_back();
+    if (path.find("://") == path.npos) {
+      beside = path + std::string(kIndexSuffix);
+    }
+  }
+  if (!beside.empty()) catalogs.lent = Catalog::OpenLent(beside, fingerprint);
+  return catalogs;
+}
+
+std::string MediaKey(const MediaIndexer::Place& place) {
+  std::string key;
+  if (place.snapshot != 0) key = std::to_string(place.snapshot) + ":";
+  key += std::to_string(place.row) + "/" + std::to_string(place.path.column);
+  for (const uint32_t step : place.path.steps) {
+    key += "/" + std::to_string(step);
+  }
+  return key;
+}
 
 Result<IndexedMedia> CatalogIndexer::Build(const Blob& blob, FileType type) {
   IndexedMedia media;
@@ -58,32 +81,45 @@ Result<IndexedMedia> CatalogIndexer::Build(const Blob& blob, FileType type) {
   return media;
 }
 
+Result<std::optional<MediaIndexer::Index>> CatalogIndexer::IndexOf(
+    IndexedMedia media) {
+  if (media.code != Code::kOk) return Status(media.code, media.message);
+  if (media.plugin.empty()) return std::optional<Index>();
+  Index index;
+  index.plugin = plugins_.FindByName(media.plugin);
+  index.info.blob_type = media.blob_type;
+  index.info.stream_info =
+      std::make_shared<const Bytes>(std::move(media.stream_info));
+  index.info.entries = std::make_shared<const Bytes>(std::move(media.entries));
+  return std::optional<Index>(std::move(index));
+}
+
+std::optional<Result<std::optional<MediaIndexer::Index>>> CatalogIndexer::Known(
+    const Place& place) {
+  const std::string key = MediaKey(place);
+  std::optional<IndexedMedia> media =
+      catalogs_.First([&](Catalog& catalog) -> std::optional<IndexedMedia> {
+        std::optional<IndexedMedia> found = catalog.FindMedia(key);
+        if (!found || found->plugin.empty()) return found;
+        // An index that another release of the plugin wrote is made again.
+        const Plugin* plugin = plugins_.FindByName(found->plugin);
+        if (plugin == nullptr || plugin->version() != found->plugin_version) {
+          return {};
+        }
+        return found;
+      });
+  if (!media) return {};
+  return IndexOf(*std::move(media));
+}
+
 Result<std::optional<MediaIndexer::Index>> CatalogIndexer::Find(
-    uint64_t row, const CellPath& path, const std::shared_ptr<const Blob>& blob,
+    const Place& place, const std::shared_ptr<const Blob>& blob,
     FileType type) {
   if (blob->size() == 0) return std::optional<Index>();
-  const std::string key = KeyOf(row, path);
-  std::optional<IndexedMedia> media = catalog_.FindMedia(key);
-  // An index that another release of the plugin wrote is made again.
-  if (media && !media->plugin.empty()) {
-    const Plugin* plugin = plugins_.FindByName(media->plugin);
-    if (plugin == nullptr || plugin->version() != media->plugin_version) {
-      media.reset();
-    }
-  }
-  if (!media) {
-    ROWFS_ASSIGN_OR_RETURN(media, Build(*blob, type));
-    catalog_.PutMedia(key, *media);
-  }
-  if (media->code != Code::kOk) return Status(media->code, media->message);
-  if (media->plugin.empty()) return std::optional<Index>();
-  Index index;
-  index.plugin = plugins_.FindByName(media->plugin);
-  index.info.blob_type = media->blob_type;
-  index.info.stream_info =
-      std::make_shared<const Bytes>(std::move(media->stream_info));
-  index.info.entries = std::make_shared<const Bytes>(std::move(media->entries));
-  return std::optional<Index>(std::move(index));
+  if (auto known = Known(place)) return *std::move(known);
+  ROWFS_ASSIGN_OR_RETURN(IndexedMedia media, Build(*blob, type));
+  catalogs_.own->PutMedia(MediaKey(place), media);
+  return IndexOf(std::move(media));
 }
 
 }  // namespace rowfs

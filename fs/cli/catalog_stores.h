@@ -1,5 +1,6 @@
 // What a tree keeps between runs, in the snapshot's catalog: exact sizes of
-// rendered files, and indexes of media that were never ingested.
+// rendered files, and indexes of media that were never ingested. What `rowfs
+// index build` left beside the data is read as well.
 //
 // Thread-safe.
 #ifndef ROWFS_FS_CLI_CATALOG_STORES_H_
@@ -8,41 +9,71 @@
 #include <memory>
 #include <string>
 
+#include "fs/cli/session.h"
 #include "fs/tree/tree_options.h"
 #include "index/catalog/catalog.h"
 #include "index/view/renderer.h"
 
 namespace rowfs {
 
+// Beside a dataset PATH the file PATH + this is looked for.
+inline constexpr std::string_view kIndexSuffix = ".rowfs-index";
+
+struct Catalogs {
+  // In the cache directory; keeps nothing where there is none.
+  std::unique_ptr<Catalog> own;
+  // Built ahead of time, for reading alone; may be null.
+  std::unique_ptr<Catalog> lent;
+
+  // What `find` says of the own catalog, else of the lent one.
+  template <typename Find>
+  auto First(const Find& find) const {
+    auto found = find(*own);
+    if (!found && lent != nullptr) found = find(*lent);
+    return found;
+  }
+};
+
+// The catalogs of the dataset's snapshot. `index_file`: where the lent one
+// lies; empty: beside a local dataset, if there is one.
+Catalogs OpenCatalogs(const Session& session, const Dataset& dataset,
+                      const std::string& index_file);
+// What a blob is called in them.
+std::string MediaKey(const MediaIndexer::Place& place);
+
 class CatalogSizes final : public SizeStore {
  public:
-  explicit CatalogSizes(Catalog& catalog) : catalog_(catalog) {}
+  explicit CatalogSizes(const Catalogs& catalogs) : catalogs_(catalogs) {}
   std::optional<uint64_t> FindSize(uint64_t key) override {
-    return catalog_.FindSize(key);
+    return catalogs_.First(
+        [&](Catalog& catalog) { return catalog.FindSize(key); });
   }
   void PutSize(uint64_t key, uint64_t size) override {
-    catalog_.PutSize(key, size);
+    catalogs_.own->PutSize(key, size);
   }
 
  private:
-  Catalog& catalog_;
+  const Catalogs& catalogs_;
 };
 
 // Gives a blob without blob_info the views of a plugin that knows its content:
 // indexed once, where it lies, its bytes untouched.
 class CatalogIndexer final : public MediaIndexer {
  public:
-  CatalogIndexer(Catalog& catalog, PluginRegistry& plugins)
-      : catalog_(catalog), plugins_(plugins) {}
+  CatalogIndexer(const Catalogs& catalogs, PluginRegistry& plugins)
+      : catalogs_(catalogs), plugins_(plugins) {}
 
-  Result<std::optional<Index>> Find(uint64_t row, const CellPath& path,
+  std::optional<Result<std::optional<Index>>> Known(
+      const Place& place) override;
+  Result<std::optional<Index>> Find(const Place& place,
                                     const std::shared_ptr<const Blob>& blob,
                                     FileType type) override;
 
  private:
   Result<IndexedMedia> Build(const Blob& blob, FileType type);
+  Result<std::optional<Index>> IndexOf(IndexedMedia media);
 
-  Catalog& catalog_;
+  const Catalogs& catalogs_;
   PluginRegistry& plugins_;
 };
 

@@ -1,7 +1,9 @@
 // rowfs info.
-#include <array>
+#include <algorithm>
+#include <functional>
 #include <map>
 
+#include "fs/cli/catalog_stores.h"
 #include "fs/cli/commands.h"
 #include "fs/cli/progress.h"
 #include "fs/cli/session.h"
@@ -57,27 +59,47 @@ struct BlobCounts {
   uint64_t bytes = 0;
   std::map<std::string, uint64_t> by_kind;
   std::map<std::string, uint64_t> views_by_plugin;
-  uint64_t without_index = 0;
-  uint64_t unknown_plugin = 0;
+  std::map<std::string, uint64_t> without;  // rows without views by reason
 };
 
-void Count(const BlobCell& cell, PluginRegistry& plugins, BlobCounts* counts) {
+// What was found in blobs without blob_info by mounts before; looked up only in
+// tables of a size that a person waits for.
+constexpr uint64_t kIndexedRowsMax = 100'000;
+
+void Count(const BlobCell& cell, PluginRegistry& plugins,
+           const std::function<std::optional<IndexedMedia>()>& find_indexed,
+           BlobCounts* counts) {
   ++counts->by_kind[std::string(KindName(cell.kind))];
   counts->bytes += cell.size.value_or(0);
-  if (cell.size == uint64_t{0}) ++counts->empty;
-  if (!cell.info) {
-    ++counts->without_index;
+  if (cell.size == uint64_t{0}) {
+    ++counts->empty;
+    ++counts->without["empty"];
     return;
   }
-  const Plugin* plugin = plugins.FindByMagic(*cell.info->stream_info);
-  if (plugin == nullptr) {
-    ++counts->unknown_plugin;
+  if (cell.info) {
+    const Plugin* plugin = plugins.FindByMagic(*cell.info->stream_info);
+    if (plugin == nullptr) {
+      ++counts->without["no plugin reads its blob_info"];
+    } else {
+      ++counts->views_by_plugin[plugin->name()];
+    }
+    return;
+  }
+  const std::optional<IndexedMedia> indexed = find_indexed();
+  if (!indexed) {
+    ++counts->without["no blob_info"];
+  } else if (indexed->code != Code::kOk) {
+    ++counts
+          ->without["no blob_info, and none can be made: " + indexed->message];
+  } else if (indexed->plugin.empty()) {
+    ++counts->without["no blob_info, and no plugin knows such files"];
   } else {
-    ++counts->views_by_plugin[plugin->name()];
+    ++counts->views_by_plugin[indexed->plugin];
   }
 }
 
 Result<std::map<size_t, BlobCounts>> CountBlobs(Env& env, Dataset& dataset,
+                                                const Catalogs& catalogs,
                                                 PluginRegistry& plugins) {
   std::map<size_t, BlobCounts> counts;
   std::vector<size_t> fields;
@@ -107,6 +129,7 @@ Result<std::map<size_t, BlobCounts>> CountBlobs(Env& env, Dataset& dataset,
       for (uint64_t row = 0; row < batch.row_count; ++row) {
         if (cells.IsNull(row)) {
           ++total.null;
+          ++total.without["null"];
           continue;
         }
         BlobCell cell;
@@ -120,7 +143,16 @@ Result<std::map<size_t, BlobCounts>> CountBlobs(Env& env, Dataset& dataset,
               cell.info,
               DecodeBlobInfo(place(*column.index_field).BytesAt(row)));
         }
-        Count(cell, plugins, &total);
+        const auto find_indexed = [&]() -> std::optional<IndexedMedia> {
+          if (dataset.row_count() > kIndexedRowsMax) return {};
+          const auto number =
+              static_cast<size_t>(&column - dataset.columns().data());
+          const CellPath path{number, {}};
+          const std::string key = MediaKey({0, done + row, path});
+          return catalogs.First(
+              [&](Catalog& catalog) { return catalog.FindMedia(key); });
+        };
+        Count(cell, plugins, find_indexed, &total);
       }
     }
     done += batch.row_count;
@@ -137,15 +169,6 @@ Json ToJson(const std::map<std::string, uint64_t>& counts) {
 Json BlobJsonOf(const BlobCounts& counts) {
   uint64_t with_views = 0;
   for (const auto& [name, count] : counts.views_by_plugin) with_views += count;
-  Json without = Json::Object();
-  if (counts.without_index > 0) {
-    without.Add("no blob_info", Json::Uint(counts.without_index));
-  }
-  if (counts.unknown_plugin > 0) {
-    without.Add("no plugin reads its blob_info",
-                Json::Uint(counts.unknown_plugin));
-  }
-  if (counts.null > 0) without.Add("null", Json::Uint(counts.null));
   return std::move(Json::Object()
                        .Add("kinds", ToJson(counts.by_kind))
                        .Add("null", Json::Uint(counts.null))
@@ -153,7 +176,7 @@ Json BlobJsonOf(const BlobCounts& counts) {
                        .Add("bytes", Json::Uint(counts.bytes))
                        .Add("rows_with_views", Json::Uint(with_views))
                        .Add("views", ToJson(counts.views_by_plugin))
-                       .Add("rows_without_views", std::move(without)));
+                       .Add("rows_without_views", ToJson(counts.without)));
 }
 
 Result<Json> Describe(Env& env, const Args& args) {
@@ -162,8 +185,9 @@ Result<Json> Describe(Env& env, const Args& args) {
   ROWFS_ASSIGN_OR_RETURN(const auto dataset,
                          session->OpenDataset(args.operands[0]));
   ROWFS_ASSIGN_OR_RETURN(PluginRegistry * plugins, session->Plugins());
+  const Catalogs catalogs = OpenCatalogs(*session, *dataset, "");
   ROWFS_ASSIGN_OR_RETURN(const auto counts,
-                         CountBlobs(env, *dataset, *plugins));
+                         CountBlobs(env, *dataset, catalogs, *plugins));
   Json info = Json::Object();
   info.Add("source", Json::String(dataset->source()));
   Json described = dataset->table().Describe();
@@ -206,8 +230,10 @@ void PrintBlobs(Env& env, const Json& blobs) {
   for (const auto& [plugin, count] : blobs.Find("views")->members) {
     env.out << " (" << plugin << " " << count.text << ")";
   }
+  const char* before = "; without: ";
   for (const auto& [why, count] : blobs.Find("rows_without_views")->members) {
-    env.out << "; without: " << count.text << " " << why;
+    env.out << before << count.text << " (" << why << ")";
+    before = ", ";
   }
 }
 

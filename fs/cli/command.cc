@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "fs/cli/cmd_blobpack.h"
+#include "fs/cli/mount_helper.h"
 #include "fs/cli/version.h"
 
 namespace rowfs {
@@ -111,6 +112,18 @@ int RunCommand(Env& env, const Command& command,
   return command.run(env, args.value());
 }
 
+int RunMountHelper(Env& env, std::span<const std::string> words) {
+  const std::span<const Command> commands = Commands();
+  const auto mount = std::find_if(
+      commands.begin(), commands.end(),
+      [](const Command& command) { return command.name == "mount"; });
+  const auto translated = TranslateMountHelper(mount->flags, words);
+  if (translated.ok()) return RunCommand(env, *mount, translated.value());
+  env.err << "mount.rowfs: " << OneLine(translated.status().message())
+          << "\nusage: mount.rowfs SOURCE MOUNTPOINT [-o OPTION,...]\n";
+  return kExitUsage;
+}
+
 }  // namespace
 
 std::string Args::Get(std::string_view flag) const {
@@ -196,6 +209,10 @@ int Dispatch(Env& env, std::span<const std::string> words) {
     }
     if (!rest.empty() && rest[0] == "blobpack") {
       return RunBlobpack(env, rest.subspan(1));
+    }
+    const std::string& name = words[0];
+    if (name.substr(name.rfind('/') + 1) == "mount.rowfs") {
+      return RunMountHelper(env, rest);
     }
     if (rest.empty() || rest[0] == "--help" || rest[0] == "-h" ||
         rest[0] == "help") {

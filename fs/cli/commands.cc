@@ -20,6 +20,7 @@ constexpr Flag kMountFlags[] = {
     kNameColumnFlag,
     kViewFlag,
     kExactStatFlag,
+    kIndexFlag,
     kAllowExternalFlag,
     {"--allow-other", "", "let other users read the mount"},
     {"--uid", "N", "owner of all files"},
@@ -33,9 +34,9 @@ constexpr Flag kMountFlags[] = {
 };
 
 constexpr Flag kTreeFlags[] = {
-    kRowsFlag,   kFramesFlag,        kNameColumnFlag,
-    kViewFlag,   kAllowExternalFlag, kCacheDirFlag,
-    kMemoryFlag, kInProcessFlag,     kFormatFlag,
+    kRowsFlag,      kFramesFlag,        kNameColumnFlag, kViewFlag,
+    kIndexFlag,     kAllowExternalFlag, kCacheDirFlag,   kMemoryFlag,
+    kInProcessFlag, kFormatFlag,
 };
 
 constexpr Flag kLsFlags[] = {
@@ -44,6 +45,18 @@ constexpr Flag kLsFlags[] = {
     kFramesFlag,
     kNameColumnFlag,
     kViewFlag,
+    kIndexFlag,
+    kAllowExternalFlag,
+    kCacheDirFlag,
+    kMemoryFlag,
+    kInProcessFlag,
+    kFormatFlag,
+};
+
+constexpr Flag kIndexFlags[] = {
+    {"--output", "FILE", "write the index here instead of the cache"},
+    kNameColumnFlag,
+    kJsonFlag,
     kAllowExternalFlag,
     kCacheDirFlag,
     kMemoryFlag,
@@ -258,6 +271,14 @@ constexpr Command kCommands[] = {
      "without scripts. Says\nhow many requests and how long it took.\n"
      "  rowfs preview videos.lance --rows 0-99 --output sheet.html",
      kPreviewFlags, 1, 1, CmdPreview},
+    {"index", "build SOURCE", "make the indexes of a dataset ahead of time",
+     "Media that were never ingested are indexed, and columns for by/ (and for "
+     "\nmount --name-column). --output writes one file that other mounts "
+     "use: they find\nSOURCE.rowfs-index beside SOURCE by themselves, others "
+     "by --index FILE. Try:\n"
+     "  rowfs index build videos/\n"
+     "  rowfs index build /data/set.lance --output /data/set.lance.rowfs-index",
+     kIndexFlags, 2, 2, CmdIndex},
     {"bench", "NAME", "measure against peers in the same run",
      "Prints one JSON object a figure: ours, the peer's, the ratio. NAME: "
      "frames.",

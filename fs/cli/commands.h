@@ -24,6 +24,7 @@ int CmdInfo(Env& env, const Args& args);
 int CmdLs(Env& env, const Args& args);
 int CmdCat(Env& env, const Args& args);
 int CmdPreview(Env& env, const Args& args);
+int CmdIndex(Env& env, const Args& args);
 int CmdBench(Env& env, const Args& args);
 
 }  // namespace rowfs

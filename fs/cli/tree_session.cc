@@ -1,13 +1,12 @@
 #include "fs/cli/tree_session.h"
 
-#include <fstream>
+#include "fs/cli/row_list.h"
 
 namespace rowfs {
 namespace {
 
 constexpr size_t kAheadThreads = 2;
 constexpr size_t kPrefetchThreads = 4;
-constexpr uint64_t kViewFileBytesMax = 1 << 30;
 
 Result<TreeOptions::Rows> ParseRows(const std::string& text) {
   if (text.empty() || text == "auto") return TreeOptions::Rows::kAuto;
@@ -17,36 +16,11 @@ Result<TreeOptions::Rows> ParseRows(const std::string& text) {
                 "--rows is flat, sharded or auto, not \"" + text + "\"");
 }
 
-// "NAME=FILE", FILE holding a row number a line.
-Result<std::pair<std::string, std::vector<uint64_t>>> ReadView(
-    StoreRegistry& stores, const std::string& text) {
-  const size_t equals = text.find('=');
-  if (equals == text.npos || equals == 0) {
-    return Status(Code::kInvalidArgument,
-                  "--view takes NAME=FILE, not \"" + text + "\"");
-  }
-  const std::string path = text.substr(equals + 1);
-  ROWFS_ASSIGN_OR_RETURN(const Location location, stores.Resolve(path));
-  ROWFS_ASSIGN_OR_RETURN(const Bytes bytes,
-                         ReadWhole(location, kViewFileBytesMax));
-  std::vector<uint64_t> rows;
-  std::string_view rest = AsText(bytes);
-  for (size_t line = 1; !rest.empty(); ++line) {
-    const size_t end = std::min(rest.find('\n'), rest.size());
-    std::string word(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    while (!word.empty() && (word.back() == ' ' || word.back() == '\r')) {
-      word.pop_back();
-    }
-    if (word.empty()) continue;
-    if (word.find_first_not_of("0123456789") != word.npos || word.size() > 18) {
-      return Status(Code::kInvalidArgument, path + " line " +
-                                                std::to_string(line) + ": \"" +
-                                                word + "\" is no row number");
-    }
-    rows.push_back(std::stoull(word));
-  }
-  return std::pair(text.substr(0, equals), std::move(rows));
+Result<bool> ParseExactStat(const std::string& text) {
+  if (text.empty()) return false;
+  if (text == "render") return true;
+  return Status(Code::kInvalidArgument,
+                "--exact-stat takes render, not \"" + text + "\"");
 }
 
 Json MountConfig(const Args& args) {
@@ -100,15 +74,16 @@ Result<std::unique_ptr<TreeSession>> TreeSession::Open(const Args& args,
   if (args.Has("--frames")) {
     options.plugin_config = "frames=" + args.Get("--frames");
   }
-  for (const std::string& view : args.GetAll("--view")) {
-    ROWFS_ASSIGN_OR_RETURN(options.views.emplace_back(),
-                           ReadView(session.stores(), view));
-  }
-  options.exact_stat = args.Get("--exact-stat") == "render";
+  ROWFS_ASSIGN_OR_RETURN(options.exact_stat,
+                         ParseExactStat(args.Get("--exact-stat")));
   options.log = log;
   options.config_json = WriteJson(MountConfig(args));
 
   ROWFS_ASSIGN_OR_RETURN(self->dataset_, session.OpenDataset(args.operands[0]));
+  for (const std::string& view : args.GetAll("--view")) {
+    ROWFS_ASSIGN_OR_RETURN(options.views.emplace_back(),
+                           ReadView(session.stores(), *self->dataset_, view));
+  }
   ROWFS_ASSIGN_OR_RETURN(PluginRegistry * plugins, session.Plugins());
   const std::string base = SplitVersion(self->dataset_->source()).first;
   // No other format keeps its versions.
@@ -117,20 +92,21 @@ Result<std::unique_ptr<TreeSession>> TreeSession::Open(const Args& args,
       return session.OpenDataset(base + "@v" + std::to_string(version));
     };
   }
-  const std::string fingerprint = self->dataset_->table().fingerprint();
-  self->catalog_ =
-      Catalog::Open(session.cache_directory().empty()
-                        ? ""
-                        : CatalogPath(session.cache_directory(), fingerprint),
-                    fingerprint);
-  self->sizes_ = std::make_unique<CatalogSizes>(*self->catalog_);
-  // Indexing reads a file from end to end: not what `ls` may cost on a network.
-  const bool remote = self->dataset_->source().find("://") != base.npos;
-  if (!remote) {
-    self->indexer_ =
-        std::make_unique<CatalogIndexer>(*self->catalog_, *plugins);
-    options.indexer = self->indexer_.get();
+  self->catalogs_ = OpenCatalogs(session, *self->dataset_, args.Get("--index"));
+  const Catalogs& catalogs = self->catalogs_;
+  self->sizes_ = std::make_unique<CatalogSizes>(catalogs);
+  self->values_ = std::make_unique<CatalogValues>(self->dataset_, catalogs);
+  options.values = self->values_.get();
+  if (!options.name_column.empty()) {
+    self->names_ =
+        CatalogNames::Find(*self->dataset_, options.name_column, catalogs);
+    options.names = self->names_.get();
   }
+  self->indexer_ = std::make_unique<CatalogIndexer>(catalogs, *plugins);
+  options.indexer = self->indexer_.get();
+  // Indexing reads a file from end to end: not what a walk through all folders
+  // may cost on a network.
+  options.list_unindexed = self->dataset_->source().find("://") == base.npos;
   self->ahead_pool_ = std::make_unique<ThreadPool>(kAheadThreads, 8);
   self->prefetch_pool_ = std::make_unique<ThreadPool>(kPrefetchThreads, 10'000);
   options.prefetch_pool = self->prefetch_pool_.get();

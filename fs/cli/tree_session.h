@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fs/cli/catalog_stores.h"
+#include "fs/cli/catalog_values.h"
 #include "fs/cli/session.h"
 #include "fs/tree/tree.h"
 #include "index/view/renderer.h"
@@ -29,6 +30,9 @@ inline constexpr Flag kViewFlag = {
     "show the rows that FILE lists, one a line, in views/NAME", true};
 inline constexpr Flag kExactStatFlag = {
     "--exact-stat", "render", "render on stat, so that sizes are always exact"};
+inline constexpr Flag kIndexFlag = {
+    "--index", "FILE",
+    "what `rowfs index build --output` made (SOURCE.rowfs-index)"};
 
 class TreeSession {
  public:
@@ -47,8 +51,10 @@ class TreeSession {
 
   std::unique_ptr<Session> session_;
   std::shared_ptr<Dataset> dataset_;
-  std::unique_ptr<Catalog> catalog_;
+  Catalogs catalogs_;
   std::unique_ptr<CatalogSizes> sizes_;
+  std::unique_ptr<CatalogValues> values_;
+  std::unique_ptr<CatalogNames> names_;
   std::unique_ptr<CatalogIndexer> indexer_;
   std::unique_ptr<ThreadPool> ahead_pool_;
   std::unique_ptr<ThreadPool> prefetch_pool_;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace rowfs {
 namespace {
@@ -12,6 +13,12 @@ namespace {
 // Where writers declare what a blob column holds.
 constexpr std::array<std::string_view, 4> kMediaTypeKeys = {
     "rowfs:media_type", "media_type", "mime_type", "content_type"};
+
+// Values of kViewsKey.
+constexpr std::string_view kOpaque = "none";
+constexpr std::string_view kByMagic = "by_magic";
+
+constexpr FileType kUnknownType = {"bin", "application/octet-stream"};
 
 std::optional<std::string> DeclaredMediaType(const Metadata& metadata) {
   for (const std::string_view key : kMediaTypeKeys) {
@@ -70,28 +77,21 @@ void UseFileType(FileType type, BlobShape* shape) {
 }
 
 // The type and size of stored bytes that are a file as they are.
-void LookAtBytes(const RowReader& reader, uint64_t row, const CellPath& path,
-                 const BlobCell& cell, const Metadata& metadata,
-                 BlobShape* shape) {
-  const std::optional<std::string> declared = DeclaredMediaType(metadata);
+void LookAtBytes(const RowReader& reader, const BlobPlace& place,
+                 const BlobCell& cell, BlobShape* shape) {
+  const std::optional<std::string> declared = DeclaredMediaType(place.metadata);
   std::optional<FileType> type;
   if (declared) type = FileTypeOf(*declared);
-  const std::string views = ViewsRule(metadata);
-  const FileType unknown{"bin", "application/octet-stream"};
-  if (views == "none" && cell.size) {
-    UseFileType(type.value_or(unknown), shape);
+  const bool named = reader.paths_only && !place.file_name.empty();
+  const bool opaque = ViewsRule(place.metadata) == kOpaque && cell.size;
+  if ((type && cell.size) || named || opaque) {
+    UseFileType(type.value_or(kUnknownType), shape);
     if (declared) shape->media_type = *declared;
-    return;
-  }
-  // With blob_info the views say what it is; its bytes are not looked at.
-  const bool may_index = reader.options.indexer != nullptr && !cell.info;
-  if (type && cell.size && !may_index) {
-    UseFileType(*type, shape);
     return;
   }
   Result<std::shared_ptr<const Blob>> blob = OpenCell(reader.dataset, cell);
   if (!blob.ok()) {
-    UseFileType(type.value_or(unknown), shape);
+    UseFileType(type.value_or(kUnknownType), shape);
     shape->size = cell.size.value_or(1);
     shape->error = blob.status().message();
     return;
@@ -101,22 +101,46 @@ void LookAtBytes(const RowReader& reader, uint64_t row, const CellPath& path,
     Bytes head(std::min(shape->size, kFileTypeHeadBytes));
     const Status read = blob.value()->ReadAt(0, head);
     if (!read.ok()) shape->error = read.message();
-    type = read.ok() ? DetectFileType(head) : unknown;
+    type = read.ok() ? DetectFileType(head) : kUnknownType;
   }
   UseFileType(*type, shape);
   if (declared) shape->media_type = *declared;
-  if (!may_index || !shape->error.empty() || shape->size == 0) return;
-  if (views == "by_magic" && type->extension == unknown.extension) return;
-  Result<std::optional<MediaIndexer::Index>> index =
-      reader.options.indexer->Find(row, path, blob.value(), *type);
-  if (!index.ok()) {
-    shape->error = index.status().message();
-  } else if (index.value()) {
-    const MediaIndexer::Index& found = *index.value();
+}
+
+// Views of stored bytes: those that were found in them before, else those that
+// files of this name usually have.
+void FindLateViews(const RowReader& reader, const BlobPlace& place,
+                   BlobShape* shape) {
+  if (reader.options.indexer == nullptr || !shape->error.empty()) return;
+  const std::string rule = ViewsRule(place.metadata);
+  if (rule == kOpaque) return;
+  if (rule == kByMagic && shape->media_type == kUnknownType.media_type) return;
+  shape->late_views = shape->size > 0 || reader.paths_only;
+  if (!shape->late_views || shape->extension.size() < 2) return;
+  std::string extension = shape->extension.substr(1);
+  for (char& c : extension) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  shape->views = reader.plugins.ForeseeViews(extension);
+  shape->foreseen = true;
+  for (const ViewEntry& view : shape->views) {
+    shape->reserved.push_back(view.name);
+  }
+  // Single pictures: whoever wants their views asks by name.
+  if (shape->views.empty() || reader.paths_only) return;
+  const auto known =
+      reader.options.indexer->Known({reader.snapshot, place.row, place.path});
+  if (!known) {
+    if (!reader.options.list_unindexed) shape->views.clear();
+  } else if (!known->ok()) {
+    shape->error = known->status().message();
+  } else if (known->value()) {
+    const MediaIndexer::Index& found = *known->value();
+    shape->views.clear();
+    shape->foreseen = false;
     ListViews(found.plugin,
-              MakePluginIndex(*found.plugin, found.info.stream_info,
-                              found.info.entries, shape->size,
-                              reader.options.plugin_config),
+              MakePluginIndex(*found.plugin, found.info.stream_info, nullptr,
+                              shape->size, reader.options.plugin_config),
               shape);
   }
 }
@@ -134,9 +158,16 @@ Result<std::shared_ptr<const Blob>> OpenCell(const Dataset& dataset,
   return std::make_shared<const Blob>(cell, std::move(source));
 }
 
-BlobShape DescribeBlob(const RowReader& reader, uint64_t row,
-                       const CellPath& path, const BlobCell& cell,
-                       const Metadata& metadata, bool indexed) {
+std::pair<std::string, std::string> SplitExtension(const std::string& name) {
+  const size_t dot = name.rfind('.');
+  if (dot == std::string::npos || dot == 0 || dot + 1 == name.size()) {
+    return {name, ""};
+  }
+  return {name.substr(0, dot), name.substr(dot)};
+}
+
+BlobShape DescribeBlob(const RowReader& reader, const BlobPlace& place,
+                       const BlobCell& cell) {
   BlobShape shape;
   shape.size = cell.size.value_or(0);
   if (cell.info) UseInfo(reader, cell, &shape);
@@ -145,14 +176,18 @@ BlobShape DescribeBlob(const RowReader& reader, uint64_t row,
                   [](const ViewEntry& view) { return view.is_whole; });
   if (has_whole) {
     shape.own_file = false;
-  } else if (cell.info && !indexed) {
+  } else if (cell.info && !place.indexed) {
     // Stored bytes in a plugin's own order are no file anyone could play.
     shape.own_file = !shape.error.empty();
     shape.broken = shape.own_file;
     shape.extension = ".bin";
     shape.media_type = "application/octet-stream";
   } else {
-    LookAtBytes(reader, row, path, cell, metadata, &shape);
+    LookAtBytes(reader, place, cell, &shape);
+    if (!place.file_name.empty()) {
+      shape.extension = SplitExtension(std::string(place.file_name)).second;
+    }
+    if (!cell.info) FindLateViews(reader, place, &shape);
   }
   return shape;
 }

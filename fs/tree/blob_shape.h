@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "fs/tree/row_contents.h"
@@ -24,6 +26,13 @@ struct BlobShape {
   // Suffixes of the stem, as the plugin lists them; the main file among them
   // when own_file is false.
   std::vector<ViewEntry> views;
+  // The views are made of the stored bytes, which may have more of them.
+  bool late_views = false;
+  // What late views are likely to be called, found or not: names depend on
+  // these, so that they stay when the bytes are indexed.
+  std::vector<std::string> reserved;
+  // `views` is what such files usually have.
+  bool foreseen = false;
   // Nobody can make a file of the stored bytes: opening it fails.
   bool broken = false;
   std::string error;
@@ -33,10 +42,22 @@ struct BlobShape {
 inline constexpr uint64_t kBlobViewsMax = 256;
 
 // The shape of `cell`, which is not null. `indexed`: its bytes are a container
-// although it has blob_info (column layout). What is read: see ReadRowContents.
-BlobShape DescribeBlob(const RowReader& reader, uint64_t row,
-                       const CellPath& path, const BlobCell& cell,
-                       const Metadata& metadata, bool indexed);
+// although it has blob_info (column layout). `file_name`: what the file is
+// called, when the table says; it ends in `extension`. What is read: see
+// ReadRowContents.
+struct BlobPlace {
+  uint64_t row = 0;
+  const CellPath& path;
+  const Metadata& metadata;
+  bool indexed = false;
+  std::string_view file_name;
+};
+BlobShape DescribeBlob(const RowReader& reader, const BlobPlace& place,
+                       const BlobCell& cell);
+
+// Splits at the last dot, which neither starts nor ends the name; the extension
+// has its dot.
+std::pair<std::string, std::string> SplitExtension(const std::string& name);
 
 // Opens the bytes of a cell that was read already.
 Result<std::shared_ptr<const Blob>> OpenCell(const Dataset& dataset,

@@ -36,7 +36,7 @@ void MetadataFile::NameKeys() {
 Result<std::string> MetadataFile::Line(const Row& row) const {
   std::vector<std::string> texts;
   const RowContents contents =
-      ReadRowContents({dataset_, plugins_, options_}, row, &texts);
+      ReadRowContents({dataset_, plugins_, options_, true}, row, &texts);
   ROWFS_ASSIGN_OR_RETURN(const std::string folder, path_of_(row.number));
   std::string line = "{\"file_name\": ";
   if (contents.blobs.empty()) line += "null";

@@ -27,15 +27,6 @@ const std::string* FindKey(const Metadata& metadata, std::string_view key) {
   return nullptr;
 }
 
-// Splits at the last dot, which neither starts nor ends the name.
-std::pair<std::string, std::string> SplitExtension(const std::string& name) {
-  const size_t dot = name.rfind('.');
-  if (dot == std::string::npos || dot == 0 || dot + 1 == name.size()) {
-    return {name, ""};
-  }
-  return {name.substr(0, dot), name.substr(dot)};
-}
-
 std::string TextOf(const Array& value) {
   if (value.type->id == TypeId::kDictionary)
     return ValueJson(value, 0, {}).text;
@@ -73,6 +64,8 @@ class Builder {
                 uint64_t size, UniqueNames* taken);
   void AddJson(size_t column, UniqueNames* taken);
   void AddBlob(const Place& place, UniqueNames* taken);
+  void AddOwnFile(const Place& place, const BlobShape& shape,
+                  const std::string& stem);
   void AddViews(const Place& place, const BlobShape& shape,
                 const std::string& stem);
   void AddNested(const Place& place, size_t depth, UniqueNames* taken);
@@ -147,31 +140,50 @@ std::string Builder::FileName(const Metadata& metadata) const {
 }
 
 void Builder::AddBlob(const Place& place, UniqueNames* taken) {
-  BlobShape shape = DescribeBlob(reader_, row_.number, place.cell,
-                                 BlobCellAt(*place.array, place.index),
-                                 *place.metadata, place.indexed);
+  std::string name = FileName(*place.metadata);
+  if (!name.empty()) name = StemOf(name);
+  RowReader reader = reader_;
+  // Values that have blobs in them say their sizes.
+  reader.paths_only = reader.paths_only && place.cell.steps.empty();
+  BlobShape shape = DescribeBlob(
+      reader, {row_.number, place.cell, *place.metadata, place.indexed, name},
+      BlobCellAt(*place.array, place.index));
   std::string wanted = StemOf(place.name);
-  if (const std::string name = FileName(*place.metadata);
-      !name.empty() && shape.own_file) {
-    std::tie(wanted, shape.extension) = SplitExtension(StemOf(name));
-  }
+  if (!name.empty() && shape.own_file) wanted = SplitExtension(name).first;
   std::vector<std::string> suffixes;
   if (shape.own_file) suffixes.push_back(shape.extension);
-  for (const ViewEntry& view : shape.views) suffixes.push_back(view.name);
-  const std::string stem = taken->TakeStem(wanted, suffixes);
-  if (shape.own_file) {
-    RowItem item;
-    item.kind = shape.broken ? RowItem::Kind::kBroken : RowItem::Kind::kBlob;
-    item.name = stem + shape.extension;
-    item.parent = place.parent;
-    item.code = place.code;
-    item.size = shape.size;
-    item.cell = place.cell;
-    item.media_type = shape.media_type;
-    item.error = shape.error;
-    main_items_[place.cell] = Add(std::move(item));
+  if (!shape.late_views) {
+    for (const ViewEntry& view : shape.views) suffixes.push_back(view.name);
+  }
+  std::string stem = taken->TakeStem(wanted, suffixes);
+  if (shape.own_file) AddOwnFile(place, shape, stem);
+  if (shape.late_views) {
+    // The file keeps its name whatever its views are called.
+    stem = taken->TakeStem(stem, shape.reserved);
+    contents_.items.back().view_stem = stem;
+    std::erase_if(shape.views, [&](const ViewEntry& view) {
+      const auto& reserved = shape.reserved;
+      if (std::ranges::find(reserved, view.name) != reserved.end()) {
+        return false;
+      }
+      return taken->Take(stem + view.name) != stem + view.name;
+    });
   }
   AddViews(place, shape, stem);
+}
+
+void Builder::AddOwnFile(const Place& place, const BlobShape& shape,
+                         const std::string& stem) {
+  RowItem item;
+  item.kind = shape.broken ? RowItem::Kind::kBroken : RowItem::Kind::kBlob;
+  item.name = stem + shape.extension;
+  item.parent = place.parent;
+  item.code = place.code;
+  item.size = shape.size;
+  item.cell = place.cell;
+  item.media_type = shape.media_type;
+  item.error = shape.error;
+  main_items_[place.cell] = Add(std::move(item));
 }
 
 void Builder::AddViews(const Place& place, const BlobShape& shape,
@@ -185,6 +197,7 @@ void Builder::AddViews(const Place& place, const BlobShape& shape,
     item.size = view.size;
     item.size_exact = view.is_directory || view.size_exact;
     item.cell = place.cell;
+    item.foreseen = shape.foreseen;
     item.view = view.name;
     item.media_type = view.media_type;
     item.attributes = view.attributes;

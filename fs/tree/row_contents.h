@@ -57,10 +57,16 @@ struct RowItem {
   // are called after. 0: none.
   uint32_t code = 0;
   bool size_exact = true;
+  // A view that such files usually have, of one that was not indexed yet: its
+  // size is not known, nor whether it is really there.
+  bool foreseen = false;
   uint64_t size = 0;
   CellPath cell;
   std::string view;
   std::string media_type;
+  // kBlob: how the views begin that its bytes may have beside those in `items`;
+  // they are found by looking them up. Empty: none.
+  std::string view_stem;
   std::string text;   // kJson, kRowJson: the whole file
   std::string error;  // why there are no views, or no bytes
   std::vector<std::pair<std::string, std::string>> attributes;
@@ -90,13 +96,18 @@ struct RowReader {
   const Dataset& dataset;
   PluginRegistry& plugins;
   const TreeOptions& options;
+  // Only paths matter: sizes, types and views of stored files are not looked
+  // up where their names do not depend on them.
+  bool paths_only = false;
+  // MediaIndexer::Place::snapshot.
+  uint64_t snapshot = 0;
 };
 
 // The contents of `row`. Does not fail: what is wrong with a cell is its item's
 // `error`. For each blob: nothing when blob_info came along (its head answers);
 // else the first bytes of it unless its media type is declared, and its size
-// where the descriptor does not say; indexing when options.indexer knows the
-// type. `column_texts`, unless null, gets each column's value as JSON.
+// where the descriptor does not say. Nothing is indexed here. `column_texts`,
+// unless null, gets each column's value as JSON.
 RowContents ReadRowContents(const RowReader& reader, const Row& row,
                             std::vector<std::string>* column_texts = nullptr);
 

@@ -48,6 +48,7 @@ Snapshot::Snapshot(std::shared_ptr<Dataset> dataset, PluginRegistry& plugins,
   }
   if (!options.name_column.empty()) {
     name_column_ = dataset_->FindColumn(options.name_column);
+    if (slot == 0) name_index_ = options.names;
   }
   UniqueNames taken;
   for (size_t i = 0; i < dataset_->columns().size(); ++i) {
@@ -65,6 +66,10 @@ Result<std::shared_ptr<const RowNames>> Snapshot::Names(Wait wait) {
 
 Result<std::string> Snapshot::RowName(uint64_t row, Wait wait) {
   if (!name_column_) return layout_.NumberName(row);
+  if (name_index_ != nullptr) {
+    if (wait == Wait::kNo) return WouldWait();
+    return name_index_->NameOf(row);
+  }
   ROWFS_ASSIGN_OR_RETURN(const auto names, Names(wait));
   return std::string(names->at(row));
 }
@@ -77,6 +82,10 @@ Result<std::string> Snapshot::RowPath(uint64_t row, Wait wait) {
 
 Result<std::optional<uint64_t>> Snapshot::FindRowName(std::string_view name,
                                                       Wait wait) {
+  if (name_column_ && name_index_ != nullptr) {
+    if (wait == Wait::kNo) return WouldWait();
+    return name_index_->FindName(name);
+  }
   if (name_column_) {
     ROWFS_ASSIGN_OR_RETURN(const auto names, Names(wait));
     return names->Find(name);
@@ -109,6 +118,15 @@ void Snapshot::Remember(std::shared_ptr<const RowContents> contents) {
   }
 }
 
+void Snapshot::Forget(uint64_t row) {
+  const MutexLock lock(mu_);
+  const auto found = by_row_.find(row);
+  if (found == by_row_.end()) return;
+  listed_bytes_ -= found->second->bytes;
+  listed_.erase(found->second);
+  by_row_.erase(found);
+}
+
 Result<std::shared_ptr<const Row>> Snapshot::ReadRow(uint64_t row) {
   uint64_t count = 1;
   {
@@ -139,8 +157,8 @@ Result<std::shared_ptr<const RowContents>> Snapshot::Contents(uint64_t row,
   if (auto known = FindContents(row)) return known;
   if (wait == Wait::kNo) return WouldWait();
   ROWFS_ASSIGN_OR_RETURN(const auto values, ReadRow(row));
-  auto contents = std::make_shared<const RowContents>(
-      ReadRowContents({*dataset_, plugins_, options_}, *values));
+  auto contents = std::make_shared<const RowContents>(ReadRowContents(
+      {*dataset_, plugins_, options_, false, index_key()}, *values));
   Remember(contents);
   return contents;
 }
@@ -155,17 +173,31 @@ Result<std::shared_ptr<const Media>> Snapshot::MakeMedia(uint64_t row,
     ROWFS_ASSIGN_OR_RETURN(auto media, Media::Open(blob, plugins_, config));
     return std::shared_ptr<const Media>(std::move(media));
   }
-  if (options_.indexer == nullptr) {
-    return Status(Code::kNotFound, "the blob has no views");
+  return IndexMedia(row, cell, blob);
+}
+
+Result<std::shared_ptr<const Media>> Snapshot::IndexMedia(
+    uint64_t row, const CellPath& cell,
+    const std::shared_ptr<const Blob>& blob) {
+  const Status none(Code::kCorruption, "no plugin makes views of this blob");
+  if (options_.indexer == nullptr) return none;
+  auto index = options_.indexer->Known({index_key(), row, cell});
+  if (!index) {
+    Bytes head(std::min(blob->size(), kFileTypeHeadBytes));
+    ROWFS_RETURN_IF_ERROR(blob->ReadAt(0, head));
+    index = options_.indexer->Find({index_key(), row, cell}, blob,
+                                   DetectFileType(head));
+    Forget(row);
   }
-  Bytes head(std::min(blob->size(), kFileTypeHeadBytes));
-  ROWFS_RETURN_IF_ERROR(blob->ReadAt(0, head));
-  ROWFS_ASSIGN_OR_RETURN(
-      const auto index,
-      options_.indexer->Find(row, cell, blob, DetectFileType(head)));
-  if (!index) return Status(Code::kNotFound, "the blob has no views");
+  // Sound or not, there is nothing to show: the folder is broken.
+  if (index->status().code() == Code::kUnsupported) {
+    return Status(Code::kCorruption, std::string(index->status().message()));
+  }
+  ROWFS_RETURN_IF_ERROR(index->status());
+  if (!index->value()) return none;
+  const MediaIndexer::Index& found = *index->value();
   return std::shared_ptr<const Media>(
-      Media::Make(blob, *index->plugin, index->info, config));
+      Media::Make(blob, *found.plugin, found.info, options_.plugin_config));
 }
 
 Result<std::shared_ptr<const Media>> Snapshot::OpenMedia(uint64_t row,

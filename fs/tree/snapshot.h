@@ -58,7 +58,8 @@ class Snapshot {
   // that goes from row to row has the next ones taken along.
   Result<std::shared_ptr<const RowContents>> Contents(uint64_t row, Wait wait)
       EXCLUDES(mu_);
-  // The media at `cell`, with its whole index.
+  // The media at `cell`, with its whole index; kCorruption when there is none
+  // and none can be made. Reads all of a blob that was never indexed.
   Result<std::shared_ptr<const Media>> OpenMedia(uint64_t row,
                                                  const CellPath& cell)
       EXCLUDES(mu_);
@@ -92,10 +93,16 @@ class Snapshot {
     uint64_t bytes = 0;
   };
 
+  uint64_t index_key() const { return slot_ == 0 ? 0 : hash_; }
   Result<std::shared_ptr<const RowNames>> Names(Wait wait);
   std::shared_ptr<const RowContents> FindContents(uint64_t row) EXCLUDES(mu_);
   Result<std::shared_ptr<const Row>> ReadRow(uint64_t row) EXCLUDES(mu_);
   void Remember(std::shared_ptr<const RowContents> contents) EXCLUDES(mu_);
+  // What was found in a blob of the row since changes what is listed there.
+  void Forget(uint64_t row) EXCLUDES(mu_);
+  Result<std::shared_ptr<const Media>> IndexMedia(
+      uint64_t row, const CellPath& cell,
+      const std::shared_ptr<const Blob>& blob) EXCLUDES(mu_);
   Result<std::shared_ptr<const Media>> MakeMedia(uint64_t row,
                                                  const CellPath& cell);
 
@@ -110,6 +117,7 @@ class Snapshot {
   std::unique_ptr<ScannedValueIndex> scanned_;
   ValueIndex* values_;
   std::optional<size_t> name_column_;
+  NameIndex* name_index_ = nullptr;
   std::vector<std::pair<size_t, std::string>> scalars_;
   Lazy<RowNames> names_;
   Lazy<MetadataFile> metadata_;

@@ -276,7 +276,9 @@ Status Tree::State::ListItems(const Place& at, uint64_t row, uint32_t parent,
   for (uint64_t i = out.cookie(); i < contents->items.size(); ++i) {
     const RowItem& item = contents->items[i];
     if (item.parent != parent) continue;
-    const Entry entry = ItemEntry(*at.snapshot, *contents, item, out.plus());
+    const bool unknown = item.foreseen && !item.is_directory();
+    const Entry entry =
+        ItemEntry(*at.snapshot, *contents, item, out.plus() && !unknown);
     if (!out.Add(item.name, entry, i + 1)) break;
   }
   return {};

@@ -283,38 +283,75 @@ Result<Entry> Tree::State::LookupItem(const Place& at, uint64_t row,
                                       Wait wait) {
   ROWFS_ASSIGN_OR_RETURN(const auto contents, at.snapshot->Contents(row, wait));
   const std::optional<uint32_t> item = contents->Find(parent, name);
-  if (!item) return NotFound();
-  return ItemEntry(*at.snapshot, *contents, contents->items[*item], true);
+  if (!item) return LookupLateView(at, *contents, parent, name, wait);
+  const RowItem& found = contents->items[*item];
+  if (found.foreseen && !found.is_directory()) {
+    return LookupViewPath(*at.snapshot, row, found.cell, found.view, wait);
+  }
+  return ItemEntry(*at.snapshot, *contents, found, true);
+}
+
+// Views that are not listed: of blobs that would have to be read for that.
+Result<Entry> Tree::State::LookupLateView(const Place& at,
+                                          const RowContents& contents,
+                                          uint32_t parent,
+                                          std::string_view name, Wait wait) {
+  for (const RowItem& item : contents.items) {
+    const std::string& stem = item.view_stem;
+    if (item.parent != parent || stem.empty() || !name.starts_with(stem) ||
+        name.size() < stem.size() + 2 || name[stem.size()] != '.') {
+      continue;
+    }
+    Result<Entry> entry =
+        LookupViewPath(*at.snapshot, contents.row, item.cell,
+                       std::string(name.substr(stem.size())), wait);
+    // Only what will be the same at the next try means that there is none.
+    const Code code = entry.status().code();
+    if (code == Code::kNotFound || code == Code::kCorruption ||
+        code == Code::kUnsupported || code == Code::kResourceExhausted) {
+      continue;
+    }
+    return entry;
+  }
+  return NotFound();
 }
 
 Result<Entry> Tree::State::LookupView(const Place& at, std::string_view name,
                                       Wait wait) {
-  TableNode node = *at.table;
-  node.path += "/" + std::string(name);
+  return LookupViewPath(*at.snapshot, at.table->row, at.table->cell,
+                        at.table->path + "/" + std::string(name), wait);
+}
+
+Result<Entry> Tree::State::LookupViewPath(Snapshot& snapshot, uint64_t row,
+                                          const CellPath& cell,
+                                          std::string path, Wait wait) {
+  TableNode node;
+  node.slot = snapshot.slot();
+  node.row = row;
+  node.cell = cell;
+  node.path = std::move(path);
   for (const auto type :
        {TableNode::Type::kViewFile, TableNode::Type::kViewFolder}) {
     node.type = type;
-    if (auto known = table_.FindAndAdd(node, at.snapshot->hash())) {
-      return Entry{known->first, TableAttributes(*at.snapshot, known->second)};
+    if (auto known = table_.FindAndAdd(node, snapshot.hash())) {
+      return Entry{known->first, TableAttributes(snapshot, known->second)};
     }
   }
   if (wait == Wait::kNo) return WouldWait();
-  ROWFS_ASSIGN_OR_RETURN(const auto media,
-                         at.snapshot->OpenMedia(node.row, node.cell));
+  ROWFS_ASSIGN_OR_RETURN(const auto media, snapshot.OpenMedia(row, cell));
   ROWFS_ASSIGN_OR_RETURN(ViewEntry entry, media->Lookup(node.path));
   if (!entry.is_directory && !entry.size_exact) {
     if (options_.exact_stat) {
-      ROWFS_ASSIGN_OR_RETURN(const File file, at.snapshot->renderer().Open(
-                                                  media, node.path, entry));
+      ROWFS_ASSIGN_OR_RETURN(const File file,
+                             snapshot.renderer().Open(media, node.path, entry));
       entry.size = file->size();
       entry.size_exact = true;
     } else {
-      FindSize(*at.snapshot, *media, node.path, &entry);
+      FindSize(snapshot, *media, node.path, &entry);
     }
   }
-  return TableEntry(
-      *at.snapshot,
-      ViewNode(*at.snapshot, node.row, node.cell, node.path, entry), true);
+  return TableEntry(snapshot, ViewNode(snapshot, row, cell, node.path, entry),
+                    true);
 }
 
 Result<Selection> Tree::State::SelectionOf(const Place& at) const {

@@ -46,6 +46,15 @@ class ValueIndex {
                                                  uint64_t limit) = 0;
 };
 
+// The names --name-column gives to row folders, kept by a catalog.
+class NameIndex {
+ public:
+  virtual ~NameIndex() = default;
+  // Both may wait.
+  virtual Result<std::string> NameOf(uint64_t row) = 0;
+  virtual Result<std::optional<uint64_t>> FindName(std::string_view name) = 0;
+};
+
 // Indexes media that were never ingested, on first use.
 class MediaIndexer {
  public:
@@ -54,12 +63,21 @@ class MediaIndexer {
     Plugin* plugin = nullptr;
     BlobInfo info;  // in full
   };
+  // Which blob: of the version with this hash (0: the mounted one).
+  struct Place {
+    uint64_t snapshot = 0;
+    uint64_t row = 0;
+    const CellPath& path;
+  };
+  // What Find said before, without reading the blob; absent: it has to look.
+  virtual std::optional<Result<std::optional<Index>>> Known(
+      const Place& place) = 0;
   // The index of a blob whose blob_info is null; absent when no plugin knows
   // such files. kCorruption and kUnsupported say why it has no views. May read
   // the whole blob; what it found is kept.
   virtual Result<std::optional<Index>> Find(
-      uint64_t row, const CellPath& path,
-      const std::shared_ptr<const Blob>& blob, FileType type) = 0;
+      const Place& place, const std::shared_ptr<const Blob>& blob,
+      FileType type) = 0;
 };
 
 struct TreeOptions {
@@ -80,8 +98,14 @@ struct TreeOptions {
   std::function<Result<std::shared_ptr<Dataset>>(uint64_t version)>
       open_version;
   MediaIndexer* indexer = nullptr;
+  // Row folders list the views that files of such a name usually have before
+  // they are indexed. False (far away, where walking through a tree must not
+  // fetch it): only those that were; the others are there by name.
+  bool list_unindexed = true;
   // Of the mounted version only; null: the tree scans.
   ValueIndex* values = nullptr;
+  // Of name_column of the mounted version; null: the tree scans.
+  NameIndex* names = nullptr;
   // Runs prefetching; null: .rowfs/prefetch refuses lines.
   ThreadPool* prefetch_pool = nullptr;
 

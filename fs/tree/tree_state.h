@@ -86,7 +86,13 @@ class Tree::State {
   Result<Entry> LookupVersion(std::string_view name, bool tag, Wait wait);
   Result<Entry> LookupItem(const Place& at, uint64_t row, uint32_t parent,
                            std::string_view name, Wait wait);
+  Result<Entry> LookupLateView(const Place& at, const RowContents& contents,
+                               uint32_t parent, std::string_view name,
+                               Wait wait);
   Result<Entry> LookupView(const Place& at, std::string_view name, Wait wait);
+  Result<Entry> LookupViewPath(Snapshot& snapshot, uint64_t row,
+                               const CellPath& cell, std::string path,
+                               Wait wait);
   Result<bool> HasRow(const Place& value, uint64_t row);
   Result<Found> FindItem(const Place& at, Wait wait);
   Result<Selection> SelectionOf(const Place& at) const;

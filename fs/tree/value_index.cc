@@ -1,6 +1,7 @@
 #include "fs/tree/value_index.h"
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 
 #include "index/dataset/names.h"
@@ -64,6 +65,21 @@ ScannedValueIndex::ScannedValueIndex(std::shared_ptr<const Dataset> dataset)
   }
 }
 
+std::vector<uint64_t> ScannedValueIndex::Values::SortNames() {
+  std::vector<uint64_t> order(names.size());
+  std::iota(order.begin(), order.end(), uint64_t{0});
+  std::sort(order.begin(), order.end(), [this](uint64_t a, uint64_t b) {
+    return names.at(a) < names.at(b);
+  });
+  std::vector<uint64_t> place(order.size());
+  NameTable sorted;
+  for (const uint64_t name : order) {
+    place[name] = sorted.Add(names.at(name)).first;
+  }
+  names = std::move(sorted);
+  return place;
+}
+
 Result<std::shared_ptr<const ScannedValueIndex::Values>>
 ScannedValueIndex::Read(size_t column) {
   using Made = Result<std::shared_ptr<const Values>>;
@@ -77,6 +93,12 @@ ScannedValueIndex::Read(size_t column) {
               value == nullptr ? UINT64_MAX
                                : values->names.Add(EscapeName(*value)).first);
         }));
+    // In the order of their names, as a catalog has them: numbers of values go
+    // into inodes.
+    const std::vector<uint64_t> place = values->SortNames();
+    for (uint64_t& value : value_of_row) {
+      if (value != UINT64_MAX) value = place[value];
+    }
     std::vector<uint64_t> counts(values->names.size() + 1);
     for (const uint64_t value : value_of_row) {
       if (value != UINT64_MAX) ++counts[value];

@@ -30,7 +30,8 @@ Status VisitValues(
     const std::function<void(uint64_t row, const std::string* value)>& visit);
 
 // Keeps 8 bytes a row and the distinct values for each column that was asked
-// for. Null values are in no list.
+// for. Values are numbered in the order of their names as bytes. Null values
+// are in no list.
 class ScannedValueIndex final : public ValueIndex {
  public:
   explicit ScannedValueIndex(std::shared_ptr<const Dataset> dataset);
@@ -48,6 +49,9 @@ class ScannedValueIndex final : public ValueIndex {
     NameTable names;
     std::vector<uint64_t> begins;  // into `rows`, one more than values
     std::vector<uint64_t> rows;
+
+    // Numbers the names in their order; where each one went.
+    std::vector<uint64_t> SortNames();
   };
 
   Result<std::shared_ptr<const Values>> Read(size_t column);

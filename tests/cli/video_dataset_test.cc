@@ -206,6 +206,14 @@ TEST_F(VideoDatasetTest, InfoCountsRowsWithViews) {
   }
 }
 
+TEST_F(VideoDatasetTest, InfoNamesEachReasonForMissingViewsOnce) {
+  const CommandResult result = RunRowfs({"info", Source()});
+
+  ASSERT_EQ(result.code, kExitDone) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("rows with views: 1 (video 1); without: 1 "
+                                    "(no blob_info), 1 (null)"));
+}
+
 TEST_F(VideoDatasetTest, ThePlayableFilePlays) {
   for (const char* layout : {"descriptor", "column"}) {
     const CommandResult result =

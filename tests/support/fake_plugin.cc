@@ -181,4 +181,10 @@ Result<std::vector<Result<Bytes>>> FakePlugin::Decode(
   return outputs;
 }
 
+std::vector<ViewEntry> FakeRegistry::ForeseeViews(std::string_view extension) {
+  if (extension != "mp4") return {};
+  return {Folder(".frames", false), Folder(".at", true),
+          Exact(".info.json", 0, "application/json")};
+}
+
 }  // namespace rowfs

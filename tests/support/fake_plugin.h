@@ -73,6 +73,8 @@ class FakeRegistry final : public PluginRegistry {
   Result<Plugin*> FindByContent(ByteSpan, std::string_view) override {
     return static_cast<Plugin*>(nullptr);
   }
+  // Of mp4 files: .frames, .at and .info.json.
+  std::vector<ViewEntry> ForeseeViews(std::string_view extension) override;
 
  private:
   FakePlugin plugin_;
