@@ -64,6 +64,7 @@ Status MainTrack::AddPacket(const AVPacket& packet, const PictureFacts& facts,
   highest_temporal_id_ = std::max(highest_temporal_id_, facts.temporal_id);
   seen.trimmed = (packet.flags & AV_PKT_FLAG_DISCARD) != 0;
   seen.timed = packet.pts != AV_NOPTS_VALUE;
+  all_timed_ = all_timed_ && seen.timed;
   seen_.push_back(seen);
   held_bytes_ += converted.data.size();
   held_.push_back(
@@ -146,8 +147,9 @@ Status MainTrack::Decode(uint32_t ordinal, const AVPacket* packet) {
   sequential_->Send(ordinal, copy.get());
   PLUGIN_RETURN_IF_ERROR(Collect());
   // Without verification the first picture only proves that there is one and
-  // tells its shape.
-  if (verify_ == Verify::kOff && !output_.empty()) {
+  // tells its shape; where packets have no times, only decoding tells in which
+  // order they are shown.
+  if (verify_ == Verify::kOff && !output_.empty() && all_timed_) {
     sequential_.reset();
     const uint32_t first = output_[0];
     output_.clear();

@@ -147,6 +147,7 @@ class MainTrack {
   uint32_t released_ = 0;
   uint8_t highest_temporal_id_ = 0;
   bool several_frames_ = false;
+  bool all_timed_ = true;  // the container gave every packet a pts
 };
 
 }  // namespace rowfs::plugin

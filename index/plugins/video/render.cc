@@ -150,9 +150,8 @@ Result<Bytes> Renderer::Render(const AVFrame& frame, const Stream& stream,
   }
   const Orientation orientation = OrientationOf(stream.matrix);
   if (format == ImageFormat::kJpg && orientation.identity()) {
-    Bytes storage;
     JpegPlanes planes;
-    if (ToJpegPlanes(frame, YuvKindOf(frame, stream), &storage, &planes)) {
+    if (ToJpegPlanes(frame, YuvKindOf(frame, stream), &planes_, &planes)) {
       return EncodeJpegPlanes(planes, options.quality);
     }
   }

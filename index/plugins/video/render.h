@@ -38,6 +38,7 @@ class Renderer {
                         const ImageShape& shape);
 
   SwsContext* scaler_ = nullptr;
+  Bytes planes_;  // room for one frame, kept between calls
 };
 
 }  // namespace rowfs::plugin
