@@ -313,6 +313,17 @@ int32_t Decode(rowfs_index* index, rowfs_bytes recipe,
   });
 }
 
+int32_t Foresee(rowfs_str file_name, const rowfs_entry_sink* out,
+                rowfs_error* error) {
+  return Guarded(error, [&]() -> Status {
+    if (!FromStr(file_name).ends_with(".pdf")) return {};
+    for (const auto& entry : DocumentViews::ListTop({})) {
+      PLUGIN_RETURN_IF_ERROR(rowfs::plugin::Emit(entry, *out));
+    }
+    return {};
+  });
+}
+
 }  // namespace
 
 extern "C" const rowfs_plugin* rowfs_plugin_entry(void) {
@@ -330,6 +341,7 @@ extern "C" const rowfs_plugin* rowfs_plugin_entry(void) {
                                       Lookup,
                                       nullptr,
                                       Plan,
-                                      Decode};
+                                      Decode,
+                                      Foresee};
   return &plugin;
 }
