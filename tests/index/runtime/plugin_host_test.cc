@@ -35,6 +35,16 @@ TEST_F(PluginHostTest, ProbesAFileByItsHead) {
   EXPECT_EQ(other, 0);
 }
 
+TEST_F(PluginHostTest, ForeseesViewsByTheExtension) {
+  ASSERT_OK_AND_ASSIGN(const auto toy, host_->Foresee("blob.toy"));
+  ASSERT_OK_AND_ASSIGN(const auto other, host_->Foresee("blob.gif"));
+
+  ASSERT_EQ(toy.size(), 1U);
+  EXPECT_EQ(toy[0].name, ".letters");
+  EXPECT_TRUE(toy[0].is_directory);
+  EXPECT_EQ(other.size(), 0U);
+}
+
 TEST_F(PluginHostTest, IngestStoresThePayloadInThePluginsOrder) {
   EXPECT_EQ(AsText(toy_.blob), "ab?c");
   EXPECT_EQ(AsText(*toy_.index.entries), "E");

@@ -110,6 +110,9 @@ TEST_F(PluginWorkerTest, MakesTheOtherCalls) {
   ASSERT_OK_AND_ASSIGN(const int sure,
                        worker_->Probe(AsBytes("TOY1 ok\n"), "a.toy"));
   EXPECT_EQ(sure, 90);
+  ASSERT_OK_AND_ASSIGN(const auto foreseen, worker_->Foresee("a.toy"));
+  ASSERT_EQ(foreseen.size(), 1U);
+  EXPECT_EQ(foreseen[0].name, ".letters");
   ASSERT_OK_AND_ASSIGN(const auto entry,
                        worker_->Lookup(toy_.index, ".at/3.txt"));
   EXPECT_EQ(entry.name, "000003.txt");
