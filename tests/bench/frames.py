@@ -2,7 +2,9 @@
 """Frames through the mount against plain libav decoding, in one run.
 
 Makes a 720p and a 1080p video, ingests and mounts them, and prints one line a
-figure: ours, the peer's, the ratio. PyAV is measured too where it is installed.
+figure: ours, the peer's, the ratio. Rivals are measured in the same run where
+they are installed: PyAV and torchcodec ($ROWFS_PYTHON, else this Python), which
+give RGB in memory, and ffmpegfs, which mounts JPEG files as we do.
 """
 import argparse
 import json
@@ -11,6 +13,7 @@ import pathlib
 import random
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -63,6 +66,59 @@ def report(name, ours, peer, unit="ms"):
                       "ratio": round(ours / peer, 3) if peer else None}))
 
 
+def library(name, *words):
+    """What peers/frames.py measured; None where there is no such library."""
+    python = os.environ.get("ROWFS_PYTHON", sys.executable)
+    script = pathlib.Path(__file__).parent / "peers/frames.py"
+    done = subprocess.run([python, str(script), name, *map(str, words)],
+                          capture_output=True, text=True, check=False)
+    return json.loads(done.stdout) if done.returncode == 0 else None
+
+
+def measure_libraries(label, video, order, cold, per_second):
+    for name in ("pyav", "torchcodec"):
+        alone = library(name, video, "frames", *order)
+        whole = library(name, video, "all")
+        if alone is None or whole is None:
+            print(json.dumps({"rival": name, "skipped": "not installed"}))
+            continue
+        report(f"{label}: a random frame, against {name} (RGB, in memory)",
+               cold, alone["ms"] / len(order))
+        report(f"{label}: all frames in order, frames/s, against {name} "
+               "(RGB, in memory)", per_second,
+               whole["frames"] * 1e3 / whole["ms"], "1/s")
+
+
+def mount_ffmpegfs(videos, point):
+    """The folder of frames of the one video, and their names."""
+    point.mkdir()
+    run("ffmpegfs", str(videos), str(point), "-o",
+        f"desttype=jpg,ro,cachepath={point}-cache")
+    [frames] = [x for x in point.iterdir() if x.is_dir()]
+    return frames, sorted(x.name for x in frames.iterdir())
+
+
+def measure_ffmpegfs(label, videos, folder, order, cold, per_second):
+    """Frame sets of ffmpegfs: one folder a video, one JPEG a frame."""
+    if shutil.which("ffmpegfs") is None:
+        print(json.dumps({"rival": "ffmpegfs", "skipped": "not installed"}))
+        return
+    point = folder / f"ffmpegfs-{label}-1"
+    frames, names = mount_ffmpegfs(videos, point)
+    theirs = sum(read_ms(frames / names[i]) for i in order) / len(order)
+    run("fusermount3", "-u", str(point))
+    report(f"{label}: a random frame, against ffmpegfs", cold, theirs)
+    point = folder / f"ffmpegfs-{label}-2"
+    frames, names = mount_ffmpegfs(videos, point)
+    begin = time.perf_counter()
+    for name in names:
+        read_ms(frames / name)
+    ms = (time.perf_counter() - begin) * 1e3
+    run("fusermount3", "-u", str(point))
+    report(f"{label}: all frames in order, frames/s, against ffmpegfs",
+           per_second, len(names) * 1e3 / ms, "1/s")
+
+
 def measure(args, label, size, folder, count):
     videos = folder / f"videos-{label}"
     videos.mkdir()
@@ -99,10 +155,13 @@ def measure(args, label, size, folder, count):
                    len(names) * 1e3 / ms, whole["frames"] * 1e3 / whole["ms"],
                    "1/s")
             if name == "in order":
+                per_second = len(names) * 1e3 / ms
                 mount.close()
                 mount = Mount(args.rowfs, dataset, folder / f"mnt-{label}")
     finally:
         mount.close()
+    measure_libraries(label, videos / "v.mp4", order, cold, per_second)
+    measure_ffmpegfs(label, videos, folder, order, cold, per_second)
 
 
 def measure_rows(args, folder):
