@@ -16,12 +16,13 @@ FRAMES_MAX = 150  # of one file that are compared in order
 
 def sequential(path):
     """MD5 of each frame as RGB, of the video stream rowfs shows."""
-    probe = json.loads(m.run(
-        "ffprobe", "-v", "error", "-select_streams", "V:0", "-show_entries",
-        "stream=width,height,color_space", "-of", "json", path))
-    if not probe["streams"]:
+    probe = subprocess.run(
+        ["ffprobe", "-v", "error", "-select_streams", "V:0", "-show_entries",
+         "stream=width,height,color_space", "-of", "json", str(path)],
+        capture_output=True, text=True, check=False)
+    if probe.returncode != 0 or not json.loads(probe.stdout)["streams"]:
         return []
-    stream = probe["streams"][0]
+    stream = json.loads(probe.stdout)["streams"][0]
     flags = "flags=" + m.FLAGS
     if stream.get("color_space", "unknown") == "unknown" and (
             stream["height"] > 576 or stream["width"] >= 1280):
@@ -44,10 +45,12 @@ def ppm_md5(path):
 
 
 def times(path):
-    """Seconds of the shown frames from the start of the media."""
+    """Seconds of the shown frames; None where ffprobe does not know them."""
     text = m.run("ffprobe", "-v", "error", "-select_streams", "V:0",
                  "-show_entries", "frame=best_effort_timestamp", "-of",
                  "csv=p=0", path)
+    if "N/A" in text:
+        return None
     base = m.run("ffprobe", "-v", "error", "-select_streams", "V:0",
                  "-show_entries", "stream=time_base", "-of", "csv=p=0", path)
     num, den = base.split()[0].strip(",").split("/")
@@ -58,11 +61,14 @@ def times(path):
 def check_file(checks, source, row, exact_times):
     expected = sequential(source)
     frames = m.only(row, ".frames")
-    if frames is None:
+    try:
+        names = sorted(x.name for x in frames.iterdir()) if frames else None
+    except OSError:
+        names = None
+    if names is None:
         # A file that ffmpeg decodes must have frames; others need none.
         checks.equal(expected, [], f"{source.name}: no frames view")
         return
-    names = sorted(x.name for x in frames.iterdir())
     checks.equal(len(names), len(expected), f"{source.name}: frames")
     if len(names) != len(expected):
         return
@@ -76,6 +82,8 @@ def check_file(checks, source, row, exact_times):
         info = json.loads(m.only(row, ".info.json").read_text())
         shown = [Decimal(t) for t in info["frame_times"]]
         real = times(source)
+        if real is None:
+            return
         checks.equal([t - shown[0] for t in shown],
                      [t - real[0] for t in real], f"{source.name}: times")
 
