@@ -152,6 +152,7 @@ constexpr Flag kScanFlags[] = {
 
 constexpr Flag kInfoFlags[] = {
     kJsonFlag,
+    kCacheDirFlag,
     kAllowExternalFlag,
     kInProcessFlag,
     kFormatFlag,

@@ -286,7 +286,19 @@ Result<Entry> Tree::State::LookupItem(const Place& at, uint64_t row,
   if (!item) return LookupLateView(at, *contents, parent, name, wait);
   const RowItem& found = contents->items[*item];
   if (found.foreseen && !found.is_directory()) {
-    return LookupViewPath(*at.snapshot, row, found.cell, found.view, wait);
+    const Result<Entry> entry =
+        LookupViewPath(*at.snapshot, row, found.cell, found.view, wait);
+    if (entry.ok() || entry.status().code() != Code::kCorruption) return entry;
+    // What is listed can be looked at; opening it fails and says why.
+    TableNode node;
+    node.type = TableNode::Type::kViewFile;
+    node.slot = at.node.slot;
+    node.row = row;
+    node.cell = found.cell;
+    node.path = found.view;
+    node.size = 1;
+    node.size_exact = false;
+    return TableEntry(*at.snapshot, std::move(node), true);
   }
   return ItemEntry(*at.snapshot, *contents, found, true);
 }

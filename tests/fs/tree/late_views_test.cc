@@ -169,6 +169,12 @@ TEST_F(LateViews, AFolderOfViewsThatCannotBeMadeStaysAndSaysWhy) {
       const std::string why,
       tree().GetXattr(frames.node, "user.rowfs.error", Wait::kYes));
   EXPECT_THAT(why, HasSubstr("it is cut"));
+  // Whoever walks through the row meets no error before opening something.
+  ASSERT_OK_AND_ASSIGN(const Entry info,
+                       tree().Resolve("rows/000002/v.info.json"));
+  EXPECT_EQ(info.attributes.size, 1U);
+  EXPECT_FALSE(info.attributes.size_exact);
+  EXPECT_THAT(tree().Open(info.node, Wait::kYes), HasCode(Code::kCorruption));
   ASSERT_OK_AND_ASSIGN(const Entry own, tree().Resolve("rows/000002/v.mp4"));
   EXPECT_OK(tree().Open(own.node, Wait::kYes));
   ASSERT_OK_AND_ASSIGN(
