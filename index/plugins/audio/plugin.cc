@@ -420,6 +420,27 @@ const char* Version() {
   return version.c_str();
 }
 
+// MP4, Matroska and their like are taken for videos.
+bool IsSoundName(std::string_view name) {
+  for (const char* extension : {".wav", ".mp3", ".mp2", ".flac", ".ogg", ".oga",
+                                ".opus", ".m4a", ".m4b", ".aac", ".ac3", ".aif",
+                                ".aiff", ".caf", ".mka", ".au", ".wv"}) {
+    if (name.ends_with(extension)) return true;
+  }
+  return false;
+}
+
+int32_t Foresee(rowfs_str file_name, const rowfs_entry_sink* out,
+                rowfs_error* error) {
+  return Guarded(error, [&]() -> Status {
+    if (!IsSoundName(FromStr(file_name))) return {};
+    for (const auto& entry : SoundViews::ListTop({})) {
+      PLUGIN_RETURN_IF_ERROR(rowfs::plugin::Emit(entry, *out));
+    }
+    return {};
+  });
+}
+
 }  // namespace
 
 extern "C" const rowfs_plugin* rowfs_plugin_entry(void) {
@@ -437,6 +458,7 @@ extern "C" const rowfs_plugin* rowfs_plugin_entry(void) {
                                       Lookup,
                                       Select,
                                       Plan,
-                                      Decode};
+                                      Decode,
+                                      Foresee};
   return &plugin;
 }

@@ -310,6 +310,25 @@ int32_t Decode(rowfs_index* index, rowfs_bytes recipe,
   });
 }
 
+// Files of many pages or frames; others mostly hold a single picture, whose
+// views are there for who asks.
+int32_t Foresee(rowfs_str file_name, const rowfs_entry_sink* out,
+                rowfs_error* error) {
+  return Guarded(error, [&]() -> Status {
+    const std::string_view name = FromStr(file_name);
+    const bool animated = name.ends_with(".gif");
+    if (!animated && !name.ends_with(".tif") && !name.ends_with(".tiff")) {
+      return {};
+    }
+    ImageHead head;
+    head.frame_count = animated ? 1 : 0;
+    for (const auto& entry : ImageViews::ListTop(head)) {
+      PLUGIN_RETURN_IF_ERROR(rowfs::plugin::Emit(entry, *out));
+    }
+    return {};
+  });
+}
+
 }  // namespace
 
 extern "C" const rowfs_plugin* rowfs_plugin_entry(void) {
@@ -328,6 +347,7 @@ extern "C" const rowfs_plugin* rowfs_plugin_entry(void) {
                                       Lookup,
                                       Select,
                                       Plan,
-                                      Decode};
+                                      Decode,
+                                      Foresee};
   return &plugin;
 }
