@@ -63,7 +63,9 @@ Result<IndexedMedia> CatalogIndexer::Build(const Blob& blob, FileType type) {
   input.file_name = name;
   IngestOptions options;
   options.layout = IngestOptions::Layout::kContainer;
-  options.verify = IngestOptions::Verify::kOff;
+  options.verify = blob.size() <= verify_bytes_max_
+                       ? IngestOptions::Verify::kKeys
+                       : IngestOptions::Verify::kOff;
   Result<IngestOutput> output =
       plugin->Ingest(input, options, [](ByteSpan) -> Status {
         return {Code::kInternal,

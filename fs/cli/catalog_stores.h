@@ -60,8 +60,13 @@ class CatalogSizes final : public SizeStore {
 // indexed once, where it lies, its bytes untouched.
 class CatalogIndexer final : public MediaIndexer {
  public:
-  CatalogIndexer(const Catalogs& catalogs, PluginRegistry& plugins)
-      : catalogs_(catalogs), plugins_(plugins) {}
+  // Blobs of up to `verify_bytes_max` are verified as an ingest verifies them,
+  // which decodes all of them; of larger ones the packets are believed.
+  CatalogIndexer(const Catalogs& catalogs, PluginRegistry& plugins,
+                 uint64_t verify_bytes_max = kVerifyBytesMax)
+      : catalogs_(catalogs),
+        plugins_(plugins),
+        verify_bytes_max_(verify_bytes_max) {}
 
   std::optional<Result<std::optional<Index>>> Known(
       const Place& place) override;
@@ -70,11 +75,15 @@ class CatalogIndexer final : public MediaIndexer {
                                     FileType type) override;
 
  private:
+  // What a person waits for who only lists frames.
+  static constexpr uint64_t kVerifyBytesMax = 16 << 20;
+
   Result<IndexedMedia> Build(const Blob& blob, FileType type);
   Result<std::optional<Index>> IndexOf(IndexedMedia media);
 
   const Catalogs& catalogs_;
   PluginRegistry& plugins_;
+  const uint64_t verify_bytes_max_;
 };
 
 }  // namespace rowfs

@@ -28,7 +28,7 @@ class Builder {
         dataset_(std::move(dataset)),
         plugins_(plugins),
         catalogs_(catalogs),
-        indexer_(catalogs, plugins) {
+        indexer_(catalogs, plugins, /*verify_bytes_max=*/UINT64_MAX) {
     options_.indexer = &indexer_;
   }
 

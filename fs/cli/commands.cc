@@ -151,11 +151,7 @@ constexpr Flag kScanFlags[] = {
 };
 
 constexpr Flag kInfoFlags[] = {
-    kJsonFlag,
-    kCacheDirFlag,
-    kAllowExternalFlag,
-    kInProcessFlag,
-    kFormatFlag,
+    kJsonFlag, kCacheDirFlag, kAllowExternalFlag, kInProcessFlag, kFormatFlag,
 };
 
 constexpr Flag kPreviewFlags[] = {
@@ -273,10 +269,11 @@ constexpr Command kCommands[] = {
      "  rowfs preview videos.lance --rows 0-99 --output sheet.html",
      kPreviewFlags, 1, 1, CmdPreview},
     {"index", "build SOURCE", "make the indexes of a dataset ahead of time",
-     "Media that were never ingested are indexed, and columns for by/ (and for "
-     "\nmount --name-column). --output writes one file that other mounts "
-     "use: they find\nSOURCE.rowfs-index beside SOURCE by themselves, others "
-     "by --index FILE. Try:\n"
+     "Media that were never ingested are indexed and verified (a mount "
+     "verifies small\nones only), and columns for by/ (and for mount "
+     "--name-column). --output writes one\nfile that other mounts use: they "
+     "find SOURCE.rowfs-index beside SOURCE by\nthemselves, others by --index "
+     "FILE. Try:\n"
      "  rowfs index build videos/\n"
      "  rowfs index build /data/set.lance --output /data/set.lance.rowfs-index",
      kIndexFlags, 2, 2, CmdIndex},

@@ -79,7 +79,8 @@ def check_file(checks, source, row, exact_times):
             path = frames / (names[k].rsplit(".", 1)[0] + ".ppm")
             checks.equal(ppm_md5(path), expected[k], f"{source.name} frame {k}")
     if exact_times:
-        info = json.loads(m.only(row, ".info.json").read_text())
+        info = json.loads(m.only(row, ".info.json").read_text(),
+                          parse_float=Decimal)
         shown = [Decimal(t) for t in info["frame_times"]]
         real = times(source)
         if real is None:
