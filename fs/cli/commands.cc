@@ -279,7 +279,7 @@ constexpr Command kCommands[] = {
      kIndexFlags, 2, 2, CmdIndex},
     {"bench", "NAME", "measure against peers in the same run",
      "Prints one JSON object a figure: ours, the peer's, the ratio. NAME: "
-     "frames.",
+     "frames, audio, ...",
      kBenchFlags, 1, 1, CmdBench},
 };
 

@@ -30,6 +30,9 @@ uint64_t PayloadBytes(const SoundIndex& index) {
 }
 
 Result<std::vector<SoundPiece>> PlanUncompressed(const SoundIndex& index) {
+  if (index.block_align < index.head.channels) {
+    return Unsupported("samples of unknown size");
+  }
   const uint64_t bytes = PayloadBytes(index);
   std::vector<SoundPiece> pieces;
   if (index.head.file == SoundFile::kAiff) {

@@ -103,6 +103,12 @@ Status SourceSound::Describe(SoundIndex* index) {
   }
   index->block_align =
       static_cast<uint32_t>(std::clamp(p.block_align, 0, 1 << 20));
+  // PCM in containers that leave it out.
+  const int bits = av_get_bits_per_sample(p.codec_id);
+  if (index->block_align == 0 && IsPcm(p.codec_id)) {
+    index->block_align =
+        static_cast<uint32_t>(bits / 8 * p.ch_layout.nb_channels);
+  }
   index->bits_coded =
       static_cast<uint16_t>(std::clamp(p.bits_per_coded_sample, 0, 256));
   index->bits_raw =
