@@ -252,6 +252,12 @@ class Ingester {
     for (const MediaRule& rule : job_.media) {
       if (rule.column == name) return rule;
     }
+    // A table without media columns stays one that every Lance reads, whatever
+    // its other files turn out to be.
+    if (job_.layout == IndexLayout::kDescriptor &&
+        !MayHoldMedia(job_, columns_)) {
+      return {name, "none", ""};
+    }
     return {name, "auto", ""};
   }
 

@@ -417,7 +417,9 @@ constexpr struct {
      " mp4 m4v mov mkv webm avi ts m2ts mts mpg mpeg flv ogv 3gp mxf wmv "
      "h264 264 hevc 265 "},
     {"audio",
-     " wav wave bwf rf64 flac mp3 m4a aac ogg oga opus aif aiff aifc caf ac3 "},
+     " wav wave bwf rf64 w64 flac mp3 mp2 m4a mka aac ogg oga opus aif aiff "
+     "aifc "
+     "caf au ac3 eac3 wv tta "},
     {"image",
      " jpg jpeg png gif webp tif tiff svs bmp ppm pgm avif heic heif jp2 j2k "
      "apng dcm "},

@@ -90,6 +90,15 @@ TEST_F(AudioDatasetTest, ASoundShowsItsFilesIngestedOrNot) {
   }
 }
 
+TEST_F(AudioDatasetTest, ASoundUnderAnotherNameDoesNotStopAnIngest) {
+  const std::string in = *dir_ / "others";
+  Shell("mkdir " + in + " && cp " + In() + "/a.wav " + in + "/x.dat");
+
+  const CommandResult result =
+      RunRowfs({"ingest", in, "--output", *dir_ / "plain"});
+  EXPECT_EQ(result.code, kExitDone) << result.err;
+}
+
 TEST_F(AudioDatasetTest, AWindowIsCutToTheSample) {
   for (const std::string& source : {In(), Stored()}) {
     const CommandResult all = Run("cat", {source, "rows/000000/audio.wav"});
