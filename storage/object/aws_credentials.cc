@@ -72,12 +72,11 @@ IniSections ParseIni(std::string_view text) {
   return sections;
 }
 
-std::map<std::string, std::string> LoadAwsProfile(
-    const Environment& environment) {
-  std::string profile = environment("AWS_PROFILE");
+AwsProfile LoadAwsProfile(const Environment& environment, std::string profile) {
+  if (profile.empty()) profile = environment("AWS_PROFILE");
   if (profile.empty()) profile = "default";
   const std::string folder = environment("HOME") + "/.aws/";
-  std::map<std::string, std::string> values;
+  AwsProfile values;
   const std::string config = environment("AWS_CONFIG_FILE");
   MergeFile(config.empty() ? folder + "config" : config, profile, &values);
   const std::string keys = environment("AWS_SHARED_CREDENTIALS_FILE");
@@ -127,6 +126,14 @@ Result<AwsCredentials> AwsCredentialsChain::Get() {
   return found;
 }
 
+void AwsCredentialsChain::Expire(const AwsCredentials& keys) {
+  const MutexLock lock(mu_);
+  if (current_ && current_->access_key == keys.access_key &&
+      current_->session_token.Reveal() == keys.session_token.Reveal()) {
+    current_.reset();
+  }
+}
+
 Result<AwsCredentials> AwsCredentialsChain::Fetch() {
   using Source = Result<Found> (AwsCredentialsChain::*)();
   for (const Source source :
@@ -149,23 +156,6 @@ Result<AwsCredentialsChain::Found> AwsCredentialsChain::FromEnvironment() {
   return Found(std::move(keys));
 }
 
-Result<AwsCredentialsChain::Found> AwsCredentialsChain::FromProfile() {
-  std::map<std::string, std::string> profile = LoadAwsProfile(environment_);
-  AwsCredentials keys;
-  keys.access_key = profile["aws_access_key_id"];
-  keys.secret_key = Secret(profile["aws_secret_access_key"]);
-  if (keys.access_key.empty() || keys.secret_key.empty()) {
-    if (environment_("AWS_PROFILE").empty()) return Found();
-    return Status(Code::kPermissionDenied,
-                  "AWS profile " + environment_("AWS_PROFILE") +
-                      " has no aws_access_key_id and aws_secret_access_key; "
-                      "roles and sso are not supported, export temporary "
-                      "keys instead");
-  }
-  keys.session_token = Secret(profile["aws_session_token"]);
-  return Found(std::move(keys));
-}
-
 Result<HttpResponse> AwsCredentialsChain::Ask(const std::string& method,
                                               const std::string& url,
                                               HttpHeaders headers,
@@ -182,48 +172,8 @@ Result<AwsCredentialsChain::Found> AwsCredentialsChain::FromWebIdentity() {
   const std::string file = environment_("AWS_WEB_IDENTITY_TOKEN_FILE");
   const std::string role = environment_("AWS_ROLE_ARN");
   if (file.empty() || role.empty()) return Found();
-  const auto token = FileText(file);
-  if (!token) {
-    return Status(Code::kPermissionDenied,
-                  file + ": AWS_WEB_IDENTITY_TOKEN_FILE cannot be read");
-  }
-  std::string session = environment_("AWS_ROLE_SESSION_NAME");
-  if (session.empty()) session = "rowfs";
-  std::string endpoint = environment_("AWS_ENDPOINT_URL_STS");
-  const std::string region = environment_("AWS_REGION");
-  if (endpoint.empty()) {
-    endpoint = region.empty() ? "https://sts.amazonaws.com"
-                              : "https://sts." + region + ".amazonaws.com";
-  }
-  const std::string body =
-      "Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn=" +
-      PercentEncode(role, "") +
-      "&RoleSessionName=" + PercentEncode(session, "") +
-      "&WebIdentityToken=" + PercentEncode(Trim(*token), "");
-  HttpRequest request;
-  request.method = "POST";
-  request.url = endpoint + "/";
-  request.headers.emplace_back("Content-Type",
-                               "application/x-www-form-urlencoded");
-  request.body = AsBytes(body);
-  request.deadline_ms = kEndpointDeadlineMs;
-  ROWFS_ASSIGN_OR_RETURN(const HttpResponse response, transport_.Send(request));
-  const auto xml = ParseXml(AsText(response.body));
-  const XmlElement* result =
-      xml.ok() ? xml.value().Find("AssumeRoleWithWebIdentityResult") : nullptr;
-  const XmlElement* given =
-      result == nullptr ? nullptr : result->Find("Credentials");
-  if (response.status != 200 || given == nullptr) {
-    return Status(Code::kPermissionDenied,
-                  "AWS web identity: " + OriginOf(endpoint) + " answers " +
-                      std::to_string(response.status) + " for " + role);
-  }
-  AwsCredentials keys;
-  keys.access_key = given->TextOf("AccessKeyId");
-  keys.secret_key = Secret(given->TextOf("SecretAccessKey"));
-  keys.session_token = Secret(given->TextOf("SessionToken"));
-  keys.expires_ns = ParseIsoTimeNs(given->TextOf("Expiration"));
-  return Found(std::move(keys));
+  return AssumeWithWebIdentity(role, file,
+                               environment_("AWS_ROLE_SESSION_NAME"));
 }
 
 Result<AwsCredentialsChain::Found> AwsCredentialsChain::FromJson(

@@ -1,6 +1,6 @@
 // Where AWS keys come from: the chain every AWS tool walks, in its order:
-// environment, web identity, profile files, container endpoint, instance
-// endpoint, and anonymous when there is nothing.
+// environment, web identity, profile files (keys, roles, single sign-on),
+// container endpoint, instance endpoint, and anonymous when there is nothing.
 //
 // Thread-safe.
 #ifndef ROWFS_STORAGE_OBJECT_AWS_CREDENTIALS_H_
@@ -27,11 +27,12 @@ using IniSections = std::map<std::string, std::map<std::string, std::string>>;
 // called "x".
 IniSections ParseIni(std::string_view text);
 
-// What the profile files say about the profile in use (AWS_PROFILE, else
-// "default"): ~/.aws/config and ~/.aws/credentials, or AWS_CONFIG_FILE and
-// AWS_SHARED_CREDENTIALS_FILE. The latter wins.
-std::map<std::string, std::string> LoadAwsProfile(
-    const Environment& environment);
+// What the profile files say about `profile` (empty: the one in use, that is
+// AWS_PROFILE, else "default"): ~/.aws/config and ~/.aws/credentials, or
+// AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE. The latter wins.
+using AwsProfile = std::map<std::string, std::string>;
+AwsProfile LoadAwsProfile(const Environment& environment,
+                          std::string profile = "");
 
 class AwsCredentialsChain {
  public:
@@ -44,13 +45,27 @@ class AwsCredentialsChain {
   // ones are used as long as they are valid. Blocks for at most a few seconds.
   // kPermissionDenied when a source that is configured gives nothing.
   Result<AwsCredentials> Get() EXCLUDES(mu_);
+  // A server says that `keys` have expired: the next Get asks their source.
+  void Expire(const AwsCredentials& keys) EXCLUDES(mu_);
 
  private:
   using Found = std::optional<AwsCredentials>;
   Result<AwsCredentials> Fetch();
   Result<Found> FromEnvironment();
   Result<Found> FromWebIdentity();
+  Result<Found> AssumeWithWebIdentity(const std::string& role,
+                                      const std::string& token_file,
+                                      const std::string& session);
   Result<Found> FromProfile();
+  // The keys of one profile, by whatever way it names; `depth` counts profiles
+  // that lead to another.
+  Result<Found> FromProfileNamed(const std::string& name, int depth);
+  Result<Found> AssumeRole(const AwsProfile& profile, int depth);
+  Result<Found> FromSso(const AwsProfile& profile);
+  Result<Found> AskSts(const std::string& parameters,
+                       const AwsCredentials* signer, const std::string& result,
+                       const std::string& role);
+  std::string RegionOf(const AwsProfile& profile) const;
   Result<Found> FromContainer();
   Result<Found> FromInstance();
   Result<Found> FromJson(const HttpResponse& response,

@@ -199,7 +199,9 @@ class CurlTransport final : public HttpTransport {
     }
     Transfer transfer;
     transfer.request = &request;
-    transfer.stall_timeout_ms = options_.stall_timeout_ms;
+    transfer.stall_timeout_ms = request.stall_timeout_ms > 0
+                                    ? request.stall_timeout_ms
+                                    : options_.stall_timeout_ms;
     const CURLcode code = Perform(*connection, request, &transfer);
     const Status status = StatusOf(code, request, transfer);
     ROWFS_RETURN_IF_ERROR(status);
@@ -248,10 +250,12 @@ class CurlTransport final : public HttpTransport {
     }
     set(CURLOPT_NETRC, CURL_NETRC_IGNORED);  // no credentials by accident
     set(CURLOPT_CONNECTTIMEOUT_MS,
-        static_cast<long>(options_.connect_timeout_ms));
+        static_cast<long>(request.connect_timeout_ms > 0
+                              ? request.connect_timeout_ms
+                              : options_.connect_timeout_ms));
     set(CURLOPT_LOW_SPEED_LIMIT, 1L);
     set(CURLOPT_LOW_SPEED_TIME,
-        static_cast<long>((options_.stall_timeout_ms + 999) / 1000));
+        static_cast<long>((transfer->stall_timeout_ms + 999) / 1000));
     if (request.deadline_ms > 0) {
       set(CURLOPT_TIMEOUT_MS, static_cast<long>(request.deadline_ms));
     }

@@ -32,7 +32,11 @@ struct HttpRequest {
   // anything is sent. (Behind a proxy only a literal address is checked.)
   bool allow_private = true;
   // The whole call, retries included. 0: no limit but the stall timeout.
-  int64_t deadline_ms = 60'000;
+  int64_t deadline_ms = 90'000;
+  // How long to wait for a connection, and for the next byte. 0: the
+  // transport's own.
+  int64_t connect_timeout_ms = 0;
+  int64_t stall_timeout_ms = 0;
 };
 
 struct HttpResponse {

@@ -85,9 +85,10 @@ bool CanMatch(const HttpObject& object, const std::string& etag) {
   return object.conditional && etag.starts_with('"');
 }
 
-// One try. kCorruption for a lie.
+// One try. kCorruption for a lie. `meta`: what the answer says about the
+// object, the size UINT64_MAX when it does not say.
 Status ReadOnce(const HttpObject& object, const std::string& etag,
-                uint64_t offset, MutableByteSpan out) {
+                uint64_t offset, MutableByteSpan out, ObjectMeta* meta) {
   const uint64_t end = offset + out.size();
   HttpRequest request = RangeRequest(
       object, std::to_string(offset) + "-" + std::to_string(end - 1),
@@ -109,6 +110,7 @@ Status ReadOnce(const HttpObject& object, const std::string& etag,
                                       "and sends the whole object"};
     }
     std::memcpy(out.data(), response.body.data(), out.size());
+    *meta = HttpMetaOf(response, out.size());
     return {};
   }
   if (response.status != 206) return HttpError(response, object.uri);
@@ -128,7 +130,22 @@ Status ReadOnce(const HttpObject& object, const std::string& etag,
     return Lie(object, "another length than it says");
   }
   std::memcpy(out.data(), response.body.data(), out.size());
+  *meta = HttpMetaOf(response, got->total.value_or(UINT64_MAX));
   return {};
+}
+
+// ReadOnce, until the answer is sound.
+Status ReadSound(const HttpObject& object, const std::string& etag,
+                 uint64_t offset, MutableByteSpan out, ObjectMeta* meta) {
+  if (!CheckedAdd(offset, out.size())) {
+    return {Code::kOutOfRange, object.uri + ": no object is that long"};
+  }
+  for (int attempt = 1;; ++attempt) {
+    const Status status = ReadOnce(object, etag, offset, out, meta);
+    if (status.code() != Code::kCorruption || attempt == kLiesMax) {
+      return status;
+    }
+  }
 }
 
 // Size and etag by asking for one byte, where HEAD is not allowed.
@@ -232,15 +249,18 @@ Result<ObjectMeta> HttpStat(const HttpObject& object) {
 
 Status HttpReadAt(const HttpObject& object, const std::string& etag,
                   uint64_t offset, MutableByteSpan out) {
-  if (!CheckedAdd(offset, out.size())) {
-    return {Code::kOutOfRange, object.uri + ": no object is that long"};
-  }
-  for (int attempt = 1;; ++attempt) {
-    const Status status = ReadOnce(object, etag, offset, out);
-    if (status.code() != Code::kCorruption || attempt == kLiesMax) {
-      return status;
-    }
-  }
+  ObjectMeta meta;
+  return ReadSound(object, etag, offset, out, &meta);
+}
+
+Result<ObjectMeta> HttpReadFirst(const HttpObject& object, uint64_t offset,
+                                 MutableByteSpan out) {
+  ObjectMeta meta;
+  ROWFS_RETURN_IF_ERROR(ReadSound(object, "", offset, out, &meta));
+  if (meta.size != UINT64_MAX) return meta;
+  ROWFS_ASSIGN_OR_RETURN(const ObjectMeta now, HttpStat(object));
+  if (now.etag == meta.etag) return now;
+  return Status(Code::kChanged, object.uri + ": changed while it was read");
 }
 
 Result<ObjectStore::Tail> HttpReadTail(const HttpObject& object,

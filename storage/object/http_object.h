@@ -41,6 +41,10 @@ Result<ObjectMeta> HttpStat(const HttpObject& object);
 Status HttpReadAt(const HttpObject& object, const std::string& etag,
                   uint64_t offset, MutableByteSpan out);
 
+// The same for an object whose etag nobody knows yet: tells it and the size.
+Result<ObjectMeta> HttpReadFirst(const HttpObject& object, uint64_t offset,
+                                 MutableByteSpan out);
+
 // A suffix range; two requests where the server does not do these.
 Result<ObjectStore::Tail> HttpReadTail(const HttpObject& object,
                                        uint64_t wanted);

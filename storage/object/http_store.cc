@@ -59,6 +59,11 @@ Status HttpStore::ReadAt(const ObjectRef& object, uint64_t offset,
   return HttpReadAt(Object(object.path), object.etag, offset, out);
 }
 
+Result<ObjectMeta> HttpStore::ReadFirst(const std::string& path,
+                                        uint64_t offset, MutableByteSpan out) {
+  return HttpReadFirst(Object(path), offset, out);
+}
+
 Result<ObjectStore::Tail> HttpStore::ReadTail(const std::string& path,
                                               uint64_t wanted) {
   return HttpReadTail(Object(path), wanted);

@@ -168,6 +168,14 @@ Status HubStore::ReadAt(const ObjectRef& object, uint64_t offset,
   return HttpReadAt(http, "", offset, out);
 }
 
+Result<ObjectMeta> HubStore::ReadFirst(const std::string& path, uint64_t offset,
+                                       MutableByteSpan out) {
+  ROWFS_ASSIGN_OR_RETURN(const HttpObject object, Object(path));
+  ROWFS_ASSIGN_OR_RETURN(ObjectMeta meta, HttpReadFirst(object, offset, out));
+  ROWFS_ASSIGN_OR_RETURN(meta.etag, Commit());
+  return meta;
+}
+
 Result<ObjectStore::Tail> HubStore::ReadTail(const std::string& path,
                                              uint64_t wanted) {
   ROWFS_ASSIGN_OR_RETURN(const HttpObject object, Object(path));

@@ -8,6 +8,14 @@ Location Location::Join(std::string_view part) const {
   return {store, joined + std::string(part)};
 }
 
+Result<ObjectMeta> ObjectStore::ReadFirst(const std::string& path,
+                                          uint64_t offset,
+                                          MutableByteSpan out) {
+  ROWFS_ASSIGN_OR_RETURN(ObjectMeta meta, Stat(path));
+  ROWFS_RETURN_IF_ERROR(ReadAt({path, meta.etag}, offset, out));
+  return meta;
+}
+
 Result<Bytes> ReadWhole(const Location& location, uint64_t size_max) {
   constexpr uint64_t kFirst = 64 << 10;
   ROWFS_ASSIGN_OR_RETURN(ObjectStore::Tail tail,

@@ -82,6 +82,11 @@ class ObjectStore {
   virtual Status ReadAt(const ObjectRef& object, uint64_t offset,
                         MutableByteSpan out) = 0;
 
+  // The same for an object whose etag nobody knows yet; tells it and the size.
+  // One request where the store can, else two.
+  virtual Result<ObjectMeta> ReadFirst(const std::string& path, uint64_t offset,
+                                       MutableByteSpan out);
+
   struct Tail {
     ObjectMeta meta;
     Bytes bytes;  // the last min(size, wanted) bytes
@@ -100,6 +105,10 @@ class ObjectStore {
                                                        PutMode mode) = 0;
   // OK when there is none.
   virtual Status Remove(const std::string& path) = 0;
+
+  // This store without the caches and counters that wrappers put around it:
+  // for readers that cache and count themselves.
+  virtual ObjectStore& direct() { return *this; }
 };
 
 // A store and a path in it.

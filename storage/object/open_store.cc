@@ -5,11 +5,14 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <map>
 #include <vector>
 
 #include "storage/base/clock.h"
 #include "storage/base/hash.h"
+#include "storage/base/sync.h"
 #include "storage/object/aws_credentials.h"
+#include "storage/object/hedge_transport.h"
 #include "storage/object/http_client.h"
 #include "storage/object/http_store.h"
 #include "storage/object/hub_store.h"
@@ -54,16 +57,40 @@ Result<Secret> BasicAuthorization(std::string_view user_info) {
   return Secret("Basic " + ToBase64(AsBytes(plain)));
 }
 
+// --offline: what is not in a cache is not to be had.
+class OfflineTransport final : public HttpTransport {
+ public:
+  Result<HttpResponse> Send(const HttpRequest& request) override {
+    return Status(Code::kUnavailable,
+                  SafeUrl(request.url) +
+                      ": not in the cache, and --offline allows no request");
+  }
+};
+
+std::shared_ptr<HttpTransport> MakeTransport(const StoreOptions& options,
+                                             Clock& clock) {
+  if (options.offline) return std::make_shared<OfflineTransport>();
+  const auto seed = static_cast<uint64_t>(clock.NowNs());
+  std::unique_ptr<HttpTransport> network =
+      MakeHttpTransport({.ca_file = options.ca_file});
+  if (options.hedge_after_ms > 0) {
+    network = std::make_unique<HedgeTransport>(std::move(network),
+                                               options.hedge_after_ms);
+  }
+  return std::make_shared<RetryTransport>(std::move(network), clock,
+                                          RetryOptions{.seed = seed});
+}
+
 class Registry final : public StoreRegistry {
  public:
-  Registry()
-      : environment_(ProcessEnvironment()),
-        transport_(std::make_shared<RetryTransport>(
-            MakeHttpTransport({}), clock_,
-            RetryOptions{.seed = static_cast<uint64_t>(clock_.NowNs())})),
+  explicit Registry(StoreOptions options)
+      : options_(std::move(options)),
+        environment_(ProcessEnvironment()),
+        transport_(MakeTransport(options_, clock_)),
         // Its endpoints have deadlines of their own.
-        plain_transport_(MakeHttpTransport(
-            {.connect_timeout_ms = 1'000, .idle_connections_max = 4})),
+        plain_transport_(MakeHttpTransport({.connect_timeout_ms = 1'000,
+                                            .ca_file = options_.ca_file,
+                                            .idle_connections_max = 4})),
         credentials_(std::make_shared<AwsCredentialsChain>(
             *plain_transport_, clock_, environment_)) {}
 
@@ -106,7 +133,10 @@ class Registry final : public StoreRegistry {
     const MutexLock lock(mu_);
     if (stores_.size() >= kStoresMax) stores_.clear();
     std::shared_ptr<ObjectStore>& store = stores_[key];
-    if (store == nullptr) store = make();
+    if (store == nullptr) {
+      store = make();
+      if (options_.wrap) store = options_.wrap(std::move(store));
+    }
     return store;
   }
 
@@ -248,6 +278,7 @@ class Registry final : public StoreRegistry {
     return Local(path);
   }
 
+  const StoreOptions options_;
   RealClock clock_;
   const Environment environment_;
   const std::shared_ptr<ObjectStore> local_ = std::make_shared<LocalStore>();
@@ -260,8 +291,8 @@ class Registry final : public StoreRegistry {
 
 }  // namespace
 
-std::unique_ptr<StoreRegistry> MakeStoreRegistry() {
-  return std::make_unique<Registry>();
+std::unique_ptr<StoreRegistry> MakeStoreRegistry(StoreOptions options) {
+  return std::make_unique<Registry>(std::move(options));
 }
 
 }  // namespace rowfs

@@ -5,12 +5,12 @@
 #ifndef ROWFS_STORAGE_OBJECT_OPEN_STORE_H_
 #define ROWFS_STORAGE_OBJECT_OPEN_STORE_H_
 
-#include <map>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
-#include "storage/base/sync.h"
 #include "storage/object/object_store.h"
 
 namespace rowfs {
@@ -33,10 +33,23 @@ class StoreRegistry {
   }
 };
 
+struct StoreOptions {
+  // PEM file of trusted roots; empty: SSL_CERT_FILE, else the system's.
+  std::string ca_file;
+  // No request leaves this machine: kUnavailable instead.
+  bool offline = false;
+  // A read unanswered for so long is asked for a second time, and the first
+  // answer counts. 0: never.
+  int64_t hedge_after_ms = 0;
+  // Put around each remote store, once; null: nothing.
+  std::function<std::shared_ptr<ObjectStore>(std::shared_ptr<ObjectStore>)>
+      wrap;
+};
+
 // Stores made once per origin, bucket and repository, and kept; Locations must
 // not outlive the registry. Endpoints, keys and proxies come from the process
 // environment.
-std::unique_ptr<StoreRegistry> MakeStoreRegistry();
+std::unique_ptr<StoreRegistry> MakeStoreRegistry(StoreOptions options = {});
 
 }  // namespace rowfs
 #endif  // ROWFS_STORAGE_OBJECT_OPEN_STORE_H_

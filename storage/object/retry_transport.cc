@@ -13,6 +13,7 @@ namespace {
 constexpr size_t kOriginsMax = 10'000;
 // A server that asks for a longer wait is not worth waiting for.
 constexpr int64_t kRetryAfterMsMax = 30'000;
+constexpr int64_t kStallMsMax = 30'000;
 
 bool IsRetryable(int status) {
   return status == 408 || status == 429 || status == 500 || status == 502 ||
@@ -64,12 +65,22 @@ void RetryTransport::NoteAnswer(const std::string& origin) {
   if (answered_.size() < kOriginsMax) answered_.emplace(origin, true);
 }
 
+void RetryTransport::SetTimeouts(int attempts, HttpRequest* request) {
+  if (!HasAnswered(OriginOf(request->url))) return;
+  request->connect_timeout_ms =
+      attempts % 3 == 0 ? 0 : options_.connect_timeout_ms;
+  if (!request->body.empty()) return;
+  request->stall_timeout_ms = std::min(
+      options_.first_stall_ms << std::min(attempts - 1, 16), kStallMsMax);
+}
+
 Result<HttpResponse> RetryTransport::Send(const HttpRequest& request) {
   const std::string origin = OriginOf(request.url);
   const int64_t begin_ns = clock_.MonotonicNs();
   HttpRequest attempt = request;
   int answers = 0;
   for (int attempts = 1;; ++attempts) {
+    SetTimeouts(attempts, &attempt);
     Result<HttpResponse> result = transport_->Send(attempt);
     if (result.ok()) {
       result.value().attempts = attempts;

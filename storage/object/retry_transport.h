@@ -19,7 +19,13 @@ namespace rowfs {
 struct RetryOptions {
   int64_t first_wait_ms = 50;
   // Small, so that reading resumes soon after a long cut has healed.
-  int64_t wait_ms_max = 1'000;
+  int64_t wait_ms_max = 500;
+  // A request without a body that gets nothing for so long is sent again on
+  // another connection: what hangs in a network that was cut hangs longer than
+  // the cut. Doubled each time, for servers that are just slow.
+  int64_t first_stall_ms = 4'000;
+  // To an origin that has answered before; longer at every third attempt.
+  int64_t connect_timeout_ms = 2'000;
   // While a server answers, but badly (5xx, early ends).
   int attempts_max = 6;
   // While an origin that has never answered does not answer.
@@ -41,6 +47,7 @@ class RetryTransport final : public HttpTransport {
   Result<HttpResponse> Send(const HttpRequest& request) override EXCLUDES(mu_);
 
  private:
+  void SetTimeouts(int attempts, HttpRequest* request) EXCLUDES(mu_);
   int64_t WaitMs(int attempt, const Result<HttpResponse>& result);
   bool HasAnswered(const std::string& origin) EXCLUDES(mu_);
   void NoteAnswer(const std::string& origin) EXCLUDES(mu_);

@@ -27,6 +27,16 @@ Result<std::string> DecodeKey(std::string text) {
   return PercentDecode(text);
 }
 
+// Whether the server wants newer keys.
+bool SaysExpired(const HttpResponse& response) {
+  if (response.status != 400 && response.status != 403) return false;
+  const auto xml = ParseXml(AsText(response.body));
+  if (!xml.ok()) return false;
+  const std::string code = xml.value().TextOf("Code");
+  return code == "ExpiredToken" || code == "InvalidToken" ||
+         code == "TokenRefreshRequired" || code == "RequestExpired";
+}
+
 bool IsHostName(const std::string& bucket) {
   // A dot would not match the wildcard certificate.
   return bucket.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") ==
@@ -77,14 +87,24 @@ Result<HttpResponse> S3Store::SendTo(const std::string& region,
   if (options_.requester_pays) {
     request.headers.emplace_back("x-amz-request-payer", "requester");
   }
-  ROWFS_ASSIGN_OR_RETURN(const AwsCredentials credentials, credentials_->Get());
-  if (!credentials.access_key.empty()) {
-    const std::string hash = ToHex(Sha256(request.body));
-    request.headers =
-        SignV4(request, hash, credentials, {region, "s3", clock_.NowNs()})
-            .headers;
+  const std::string hash = ToHex(Sha256(request.body));
+  const HttpHeaders unsigned_headers = request.headers;
+  for (bool again = false;; again = true) {
+    ROWFS_ASSIGN_OR_RETURN(const AwsCredentials credentials,
+                           credentials_->Get());
+    if (!credentials.access_key.empty()) {
+      request.headers = unsigned_headers;
+      request.headers =
+          SignV4(request, hash, credentials, {region, "s3", clock_.NowNs()})
+              .headers;
+    }
+    Result<HttpResponse> response = transport_->Send(request);
+    if (again || !response.ok() || credentials.session_token.empty() ||
+        !SaysExpired(response.value())) {
+      return response;
+    }
+    credentials_->Expire(credentials);
   }
-  return transport_->Send(request);
 }
 
 Result<HttpResponse> S3Store::Send(HttpRequest request,
@@ -132,6 +152,11 @@ Result<ObjectMeta> S3Store::Stat(const std::string& path) {
 Status S3Store::ReadAt(const ObjectRef& object, uint64_t offset,
                        MutableByteSpan out) {
   return HttpReadAt(Object(object.path), object.etag, offset, out);
+}
+
+Result<ObjectMeta> S3Store::ReadFirst(const std::string& path, uint64_t offset,
+                                      MutableByteSpan out) {
+  return HttpReadFirst(Object(path), offset, out);
 }
 
 Result<ObjectStore::Tail> S3Store::ReadTail(const std::string& path,

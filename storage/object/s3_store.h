@@ -44,6 +44,8 @@ class S3Store final : public ObjectStore {
   Result<ObjectMeta> Stat(const std::string& path) override;
   Status ReadAt(const ObjectRef& object, uint64_t offset,
                 MutableByteSpan out) override;
+  Result<ObjectMeta> ReadFirst(const std::string& path, uint64_t offset,
+                               MutableByteSpan out) override;
   Result<Tail> ReadTail(const std::string& path, uint64_t wanted) override;
   Result<std::vector<ListEntry>> List(const std::string& directory) override;
   // Memory: one part; with kIfAbsent the whole object, which has to go in one

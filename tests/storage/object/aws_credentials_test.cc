@@ -1,5 +1,6 @@
 #include "storage/object/aws_credentials.h"
 
+#include <filesystem>
 #include <fstream>
 
 #include "tests/support/fake_clock.h"
@@ -159,6 +160,97 @@ TEST_F(AwsCredentialsTest, InstancesAreAskedWithASessionToken) {
   AwsCredentialsChain chain = Chain();
 
   EXPECT_EQ(chain.Get().value().access_key, "id");
+}
+
+constexpr char kRoleAnswer[] =
+    "<AssumeRoleResponse><AssumeRoleResult><Credentials>"
+    "<AccessKeyId>taken</AccessKeyId><SecretAccessKey>s</SecretAccessKey>"
+    "<SessionToken>t</SessionToken><Expiration>2033-01-01T00:00:00Z"
+    "</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>";
+
+TEST_F(AwsCredentialsTest, ARoleIsTakenWithTheKeysOfItsSourceProfile) {
+  variables_["AWS_PROFILE"] = "work";
+  variables_["AWS_REGION"] = "eu-x";
+  variables_["AWS_CONFIG_FILE"] =
+      File("config",
+           "[profile work]\nrole_arn = arn:aws:iam::1:role/r\n"
+           "source_profile = base\nexternal_id = e+1\n"
+           "[profile base]\naws_access_key_id = id\n"
+           "aws_secret_access_key = secret\n");
+  std::string body;
+  answer_ = [&](const HttpRequest& request) -> Result<HttpResponse> {
+    body = AsText(request.body);
+    EXPECT_THAT(HeaderOf(request, "Authorization"),
+                ::testing::HasSubstr("Credential=id/20231114/eu-x/sts/"));
+    return Respond(200, {}, kRoleAnswer);
+  };
+  AwsCredentialsChain chain = Chain();
+
+  EXPECT_EQ(chain.Get().value().access_key, "taken");
+  EXPECT_THAT(body, ::testing::HasSubstr(
+                        "Action=AssumeRole&RoleArn=arn%3Aaws%3Aiam%3A%3A1"));
+  EXPECT_THAT(body, ::testing::HasSubstr("ExternalId=e%2B1"));
+}
+
+TEST_F(AwsCredentialsTest, ProfilesInACircleAreAnError) {
+  variables_["AWS_PROFILE"] = "a";
+  variables_["AWS_CONFIG_FILE"] =
+      File("config",
+           "[profile a]\nrole_arn = r\nsource_profile = b\n"
+           "[profile b]\nrole_arn = r\nsource_profile = a\n");
+  AwsCredentialsChain chain = Chain();
+
+  EXPECT_THAT(chain.Get(), HasCode(Code::kPermissionDenied));
+  EXPECT_TRUE(transport_.TakeRequests().empty());
+}
+
+TEST_F(AwsCredentialsTest, SingleSignOnUsesTheTokenThatLoginLeft) {
+  variables_["AWS_PROFILE"] = "work";
+  variables_["AWS_CONFIG_FILE"] =
+      File("config",
+           "[profile work]\nsso_session = corp\nsso_account_id = 12\n"
+           "sso_role_name = reader\n[sso-session corp]\n"
+           "sso_region = eu-x\n");
+  std::filesystem::create_directories(folder_ / ".aws/sso/cache");
+  // SHA-1 of "corp", as `sha1sum` gives it.
+  File(".aws/sso/cache/ee0bfd2552fbd840c02cc48b6e823320543c450f.json", "{}");
+  answer_ = [&](const HttpRequest& request) -> Result<HttpResponse> {
+    EXPECT_EQ(HeaderOf(request, "x-amz-sso_bearer_token"), "tok");
+    return Respond(200, {},
+                   "{\"roleCredentials\":{\"accessKeyId\":\"id\","
+                   "\"secretAccessKey\":\"s\",\"sessionToken\":\"t\","
+                   "\"expiration\":1999999999000}}");
+  };
+  {
+    AwsCredentialsChain chain = Chain();
+    EXPECT_THAT(chain.Get(), HasCode(Code::kPermissionDenied));
+  }
+  File(".aws/sso/cache/ee0bfd2552fbd840c02cc48b6e823320543c450f.json",
+       "{\"accessToken\":\"tok\",\"expiresAt\":\"2033-01-01T00:00:00Z\"}");
+  AwsCredentialsChain chain = Chain();
+
+  EXPECT_EQ(chain.Get().value().access_key, "id");
+  EXPECT_EQ(transport_.TakeRequests()[0].url,
+            "https://portal.sso.eu-x.amazonaws.com/federation/credentials"
+            "?account_id=12&role_name=reader");
+}
+
+TEST_F(AwsCredentialsTest, KeysThatAServerCallsExpiredAreReadAgain) {
+  variables_["AWS_SHARED_CREDENTIALS_FILE"] =
+      File("keys",
+           "[default]\naws_access_key_id = one\naws_secret_access_key = s\n"
+           "aws_session_token = t\n");
+  AwsCredentialsChain chain = Chain();
+  const AwsCredentials old = chain.Get().value();
+  File("keys",
+       "[default]\naws_access_key_id = two\naws_secret_access_key = s\n"
+       "aws_session_token = t\n");
+
+  EXPECT_EQ(chain.Get().value().access_key, "one");
+  chain.Expire(old);
+  EXPECT_EQ(chain.Get().value().access_key, "two");
+  chain.Expire(old);
+  EXPECT_EQ(chain.Get().value().access_key, "two");
 }
 
 }  // namespace
