@@ -66,6 +66,14 @@ Renderer::~Renderer() {
   while (ahead_jobs_ > 0) changed_.Wait(mu_);
 }
 
+Renderer::Files Renderer::Render(const Media& media,
+                                 std::span<const std::string> paths) {
+  ViewTimes times;
+  Files files = media.OpenFiles(paths, &times);
+  decode_ns_ += times.decode_ns;
+  return files;
+}
+
 Result<std::shared_ptr<const ViewFile>> Renderer::Open(
     const std::shared_ptr<const Media>& media, const std::string& path,
     const ViewEntry& entry) {
@@ -83,7 +91,7 @@ Result<std::shared_ptr<const ViewFile>> Renderer::Open(
     }
   }
   if (mine) {
-    Fill(key, media->OpenFiles(std::span(&key.second, 1), nullptr)[0]);
+    Fill(key, Render(*media, std::span(&key.second, 1))[0]);
   }
   Result<std::shared_ptr<const ViewFile>> result =
       Status(Code::kInternal, "unfilled");
@@ -94,7 +102,7 @@ Result<std::shared_ptr<const ViewFile>> Renderer::Open(
   }
   if (!result.ok() && !mine) {
     // Another reader's failure, or one of rendering ahead, is not ours.
-    result = media->OpenFiles(std::span(&key.second, 1), nullptr)[0];
+    result = Render(*media, std::span(&key.second, 1))[0];
   }
   if (result.ok()) {
     if (mine && sizes_ != nullptr && !entry.size_exact) {
@@ -180,8 +188,7 @@ void Renderer::RenderAhead(const std::shared_ptr<const Media>& media,
     // alone.
     size_t count = wanted.size();
     while (count > 0 && !media->Lookup(wanted[count - 1]).ok()) --count;
-    const auto files =
-        media->OpenFiles(std::span(wanted).first(count), nullptr);
+    const auto files = Render(*media, std::span(wanted).first(count));
     for (size_t i = 0; i < wanted.size(); ++i) {
       Fill({media->index().key, wanted[i]},
            i < count ? files[i]

@@ -6,11 +6,13 @@
 #ifndef ROWFS_INDEX_VIEW_RENDERER_H_
 #define ROWFS_INDEX_VIEW_RENDERER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <list>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,6 +60,8 @@ class Renderer {
                                    const ViewEntry& entry) EXCLUDES(mu_);
 
   uint64_t cached_bytes() const EXCLUDES(mu_);
+  // Time spent decoding so far, by all threads together.
+  int64_t decode_ns() const { return decode_ns_; }
 
  private:
   using Key = std::pair<uint64_t, std::string>;  // index key, canonical path
@@ -74,7 +78,11 @@ class Renderer {
   void RenderAhead(const std::shared_ptr<const Media>& media,
                    const std::string& path, uint64_t size) EXCLUDES(mu_);
 
+  using Files = std::vector<Result<std::shared_ptr<const ViewFile>>>;
+  Files Render(const Media& media, std::span<const std::string> paths);
+
   const RenderLimits limits_;
+  std::atomic<int64_t> decode_ns_{0};
   ThreadPool* const pool_;
   SizeStore* const sizes_;
   mutable Mutex mu_;

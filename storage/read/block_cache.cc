@@ -54,13 +54,13 @@ void CopyPiece(uint64_t begin, const Bytes& bytes, ByteRange range,
 BlockCache::BlockCache(uint64_t bytes_max, DiskCache* disk)
     : bytes_max_(bytes_max), disk_(disk) {}
 
-Result<bool> BlockCache::Read(const std::string& key, ByteRange range,
-                              ReadKind kind, MutableByteSpan out,
-                              const Fetch& fetch) {
+Result<CacheResult> BlockCache::Read(const std::string& key, ByteRange range,
+                                     ReadKind kind, MutableByteSpan out,
+                                     const Fetch& fetch) {
   assert(out.size() == range.size() && !range.empty());
   std::vector<Piece> pieces;
   std::shared_ptr<Flight> mine;
-  bool hit = true;  // nothing had to be fetched
+  CacheResult from = CacheResult::kMemory;
   {
     const MutexLock lock(mu_);
     Collect(key, range, &pieces);
@@ -88,9 +88,9 @@ Result<bool> BlockCache::Read(const std::string& key, ByteRange range,
       const std::shared_ptr<void> end(
           nullptr, [&](void*) { EndFlight(key, mine, kind); });
       Bytes bytes(mine->range.size());
-      const Result<bool> kept = Fill(key, mine->range, bytes, fetch);
-      mine->status = kept.status();
-      hit = kept.ok() && kept.value();
+      const Result<CacheResult> filled = Fill(key, mine->range, bytes, fetch);
+      mine->status = filled.status();
+      if (filled.ok()) from = filled.value();
       if (mine->status.ok()) {
         mine->bytes = std::make_shared<const Bytes>(std::move(bytes));
       }
@@ -101,19 +101,36 @@ Result<bool> BlockCache::Read(const std::string& key, ByteRange range,
   for (const Piece& piece : pieces) {
     CopyPiece(piece.begin, *piece.bytes, range, out);
   }
-  return hit;
+  return from;
 }
 
-Result<bool> BlockCache::Fill(const std::string& key, ByteRange range,
-                              MutableByteSpan out, const Fetch& fetch) const {
+void BlockCache::Put(const std::string& key, ByteRange range, ReadKind kind,
+                     ByteSpan bytes) {
+  assert(bytes.size() == range.size());
+  if (disk_ != nullptr && !key.starts_with(kVolatile)) {
+    disk_->Put(key, range.begin, bytes);
+  }
+  std::shared_ptr<Flight> flight;
+  {
+    const MutexLock lock(mu_);
+    flight = StartFlight(key, range);
+  }
+  flight->status = Status();
+  flight->bytes = std::make_shared<const Bytes>(bytes.begin(), bytes.end());
+  EndFlight(key, flight, kind);
+}
+
+Result<CacheResult> BlockCache::Fill(const std::string& key, ByteRange range,
+                                     MutableByteSpan out,
+                                     const Fetch& fetch) const {
   const bool durable = disk_ != nullptr && !key.starts_with(kVolatile);
   const ByteRange rest = durable ? disk_->Read(key, range, out) : range;
-  if (rest.empty()) return true;
+  if (rest.empty()) return CacheResult::kDisk;
   const MutableByteSpan wanted =
       out.subspan(rest.begin - range.begin, rest.size());
   ROWFS_RETURN_IF_ERROR(fetch(rest, wanted));
   if (durable) disk_->Put(key, rest.begin, wanted);
-  return false;
+  return CacheResult::kFetched;
 }
 
 void BlockCache::Collect(const std::string& key, ByteRange range,

@@ -25,6 +25,9 @@ namespace rowfs {
 
 class DiskCache;
 
+// Where all of a read's bytes came from, at best.
+enum class CacheResult { kMemory, kDisk, kFetched };
+
 class BlockCache {
  public:
   // Extents never cross a multiple of this.
@@ -45,13 +48,17 @@ class BlockCache {
 
   // Fill `out` with the bytes `range` of the object `key`: from memory, from
   // reads in flight, and by one call of `fetch` (from this thread, no lock
-  // held) for the span of what is missing. True when nothing was fetched.
+  // held) for the span of what is missing.
   //
   // Fails as `fetch` does; a failure reaches those who were waiting for the
   // same bytes and is not kept. Data reads leave at least half of the memory
   // to metadata. Requires: out.size() == range.size(), not empty.
-  Result<bool> Read(const std::string& key, ByteRange range, ReadKind kind,
-                    MutableByteSpan out, const Fetch& fetch) EXCLUDES(mu_);
+  Result<CacheResult> Read(const std::string& key, ByteRange range,
+                           ReadKind kind, MutableByteSpan out,
+                           const Fetch& fetch) EXCLUDES(mu_);
+  // Keep bytes that came another way.
+  void Put(const std::string& key, ByteRange range, ReadKind kind,
+           ByteSpan bytes) EXCLUDES(mu_);
 
   uint64_t bytes() const EXCLUDES(mu_);
   // Forget everything; reads in flight go on.
@@ -84,10 +91,9 @@ class BlockCache {
     std::vector<std::shared_ptr<Flight>> flights;
   };
 
-  // Fill a flight's bytes from disk and by `fetch`; true when it was not
-  // needed.
-  Result<bool> Fill(const std::string& key, ByteRange range,
-                    MutableByteSpan out, const Fetch& fetch) const;
+  // Fill a flight's bytes from disk and by `fetch`.
+  Result<CacheResult> Fill(const std::string& key, ByteRange range,
+                           MutableByteSpan out, const Fetch& fetch) const;
   // Add what memory has of `range` to `pieces`.
   void Collect(const std::string& key, ByteRange range,
                std::vector<Piece>* pieces) REQUIRES(mu_);

@@ -3,20 +3,24 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 #include "storage/read/block_cache.h"
+#include "storage/read/fetch_queue.h"
+#include "storage/read/meta_keeper.h"
+#include "storage/read/read_trace.h"
 
 namespace rowfs {
 namespace {
 
-// What is faster to read through than to ask for again on a remote store:
-// latency times bandwidth, about 1 ms at 64 MB/s. Blob payload is never read
-// in excess.
+// What is faster to read through than to ask for again on a remote store whose
+// speed nobody measures. Blob payload is never read in excess.
 constexpr uint64_t kRemoteGapBytes = 64 << 10;
 
 // Longer reads of remote objects go as several requests at once: one connection
 // seldom fills the network.
 constexpr uint64_t kRemotePartBytes = 8 << 20;
+constexpr uint64_t kAheadPartBytes = 4 << 20;
 
 int64_t MonotonicNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -24,38 +28,53 @@ int64_t MonotonicNs() {
       .count();
 }
 
-void Count(const ReadContext& context, const Location& location,
-           ByteRange range, ReadKind kind, int64_t started_ns) {
-  if (context.stats != nullptr) {
-    ++context.stats->of(kind).requests;
-    context.stats->of(kind).bytes += range.size();
-  }
-  if (context.observer != nullptr) {
-    const std::string uri = location.uri();
-    (*context.observer)({uri, range, kind, MonotonicNs() - started_ns});
-  }
+std::string_view NameOf(ReadKind kind) {
+  return kind == ReadKind::kData ? "data" : "metadata";
 }
 
 std::string CacheKey(const Location& location, const ObjectMeta& meta) {
-  const std::string pinned =
-      meta.etag.empty() ? std::string(1, BlockCache::kVolatile) : "";
-  return pinned + location.uri() + '\0' + meta.etag + '\0' +
-         std::to_string(meta.size) + '\0' + std::to_string(meta.mtime_ns);
+  const std::string size = std::to_string(meta.size);
+  if (!meta.etag.empty()) {
+    return location.uri() + '\0' + meta.etag + '\0' + size;
+  }
+  return BlockCache::kVolatile + location.uri() + '\0' + size + '\0' +
+         std::to_string(meta.mtime_ns);
+}
+
+std::string PinKey(const Location& location, const ReadContext& context) {
+  return "pinned " + location.uri() + '\0' + context.pin;
+}
+
+// What an earlier run found out.
+std::optional<ObjectMeta> FindKept(const Location& location,
+                                   const ReadContext& context) {
+  if (context.metas == nullptr || context.pin.empty()) return {};
+  return context.metas->GetMeta(PinKey(location, context));
 }
 
 }  // namespace
 
-ObjectReader::ObjectReader(Location location, ObjectMeta meta, Bytes tail,
-                           const ReadContext& context)
+ObjectReader::ObjectReader(Location location, std::optional<ObjectMeta> meta,
+                           Bytes tail, const ReadContext& context)
     : location_(std::move(location)),
-      meta_(std::move(meta)),
       tail_(std::move(tail)),
       context_(context),
-      cache_key_(CacheKey(location_, meta_)) {}
+      remote_(location_.store->capabilities().remote) {
+  if (meta) {
+    known_ = std::make_shared<Known>(Known{*meta, CacheKey(location_, *meta)});
+  }
+}
 
 Result<std::shared_ptr<const ObjectReader>> ObjectReader::Open(
-    const Location& location, uint64_t tail_bytes, const ReadContext& context) {
-  const int64_t started_ns = MonotonicNs();
+    const Location& location, uint64_t tail_bytes, const ReadContext& context,
+    bool pinned) {
+  pinned = pinned && location.store->capabilities().remote;
+  if (pinned) {
+    if (const auto kept = FindKept(location, context)) {
+      return Make(location, *kept, context);
+    }
+  }
+  const int64_t begin_ns = MonotonicNs();
   ObjectStore::Tail tail;
   if (tail_bytes == 0) {
     ROWFS_ASSIGN_OR_RETURN(tail.meta, location.store->Stat(location.path));
@@ -63,11 +82,47 @@ Result<std::shared_ptr<const ObjectReader>> ObjectReader::Open(
     ROWFS_ASSIGN_OR_RETURN(tail,
                            location.store->ReadTail(location.path, tail_bytes));
   }
-  const uint64_t size = tail.meta.size;
-  Count(context, location, {size - tail.bytes.size(), size},
-        ReadKind::kMetadata, started_ns);
-  return std::shared_ptr<const ObjectReader>(new ObjectReader(
+  const ByteRange range{tail.meta.size - tail.bytes.size(), tail.meta.size};
+  // Wrappers count what they are asked.
+  if (&location.store->direct() == location.store.get()) {
+    if (context.stats != nullptr) {
+      ++context.stats->metadata.requests;
+      context.stats->metadata.bytes += range.size();
+    }
+    if (context.trace != nullptr) {
+      const std::string uri = location.uri();
+      context.trace->Add({.uri = uri,
+                          .range = range,
+                          .what = tail_bytes == 0 ? "stat" : "open",
+                          .elapsed_ns = MonotonicNs() - begin_ns});
+    }
+  }
+  std::shared_ptr<const ObjectReader> reader(new ObjectReader(
       location, std::move(tail.meta), std::move(tail.bytes), context));
+  if (!pinned) return reader;
+  const ObjectMeta meta = reader->meta();
+  reader->KeepMeta(meta);
+  if (context.cache != nullptr && !range.empty() && !meta.etag.empty()) {
+    // The next run finds size and etag, and must find these bytes too.
+    Bytes copy(range.size());
+    const auto from_tail = [&](ByteRange part, MutableByteSpan out) {
+      std::memcpy(out.data(), reader->tail_.data() + (part.begin - range.begin),
+                  out.size());
+      return Status();
+    };
+    ROWFS_RETURN_IF_ERROR(context.cache
+                              ->Read(reader->known()->cache_key, range,
+                                     ReadKind::kMetadata, copy, from_tail)
+                              .status());
+  }
+  return reader;
+}
+
+Result<std::shared_ptr<const ObjectReader>> ObjectReader::OpenLater(
+    const Location& location, const ReadContext& context) {
+  if (!location.store->capabilities().remote) return Open(location, 0, context);
+  return std::shared_ptr<const ObjectReader>(
+      new ObjectReader(location, FindKept(location, context), {}, context));
 }
 
 std::shared_ptr<const ObjectReader> ObjectReader::Make(
@@ -77,62 +132,215 @@ std::shared_ptr<const ObjectReader> ObjectReader::Make(
       new ObjectReader(location, meta, {}, context));
 }
 
-Status ObjectReader::CheckRange(ByteRange range) const {
-  if (range.begin <= range.end && range.end <= meta_.size) return {};
-  return {Code::kCorruption, uri() + ": bytes " + std::to_string(range.begin) +
-                                 ".." + std::to_string(range.end) +
-                                 " are wanted, but it ends at " +
-                                 std::to_string(meta_.size)};
+std::shared_ptr<const ObjectReader::Known> ObjectReader::known() const {
+  const MutexLock lock(mu_);
+  return known_;
 }
 
-Status ObjectReader::ReadStore(uint64_t offset, MutableByteSpan out,
-                               ReadKind kind) const {
-  const auto from_store = [&](ByteRange range, MutableByteSpan bytes) {
-    const int64_t started_ns = MonotonicNs();
-    const Status status = location_.store->ReadAt({location_.path, meta_.etag},
-                                                  range.begin, bytes);
-    Count(context_, location_, range, kind, started_ns);
-    if (status.code() == Code::kOutOfRange) {
-      return Status(Code::kCorruption, std::string(status.message()));
+Status ObjectReader::Learn(const ObjectMeta& meta) const {
+  {
+    const MutexLock lock(mu_);
+    if (known_ != nullptr) {
+      if (known_->meta.etag == meta.etag && known_->meta.size == meta.size) {
+        return {};
+      }
+      return {Code::kChanged, uri() + ": changed while it was read"};
     }
-    return status;
-  };
-  const ByteRange range{offset, offset + out.size()};
-  // The page cache of the kernel has local files already.
-  if (context_.cache == nullptr || !location_.store->capabilities().remote) {
-    return from_store(range, out);
+    known_ = std::make_shared<Known>(Known{meta, CacheKey(location_, meta)});
   }
+  KeepMeta(meta);
+  return {};
+}
+
+void ObjectReader::KeepMeta(const ObjectMeta& meta) const {
+  if (context_.metas == nullptr || context_.pin.empty() || meta.etag.empty()) {
+    return;
+  }
+  context_.metas->PutMeta(PinKey(location_, context_), meta);
+}
+
+ObjectMeta ObjectReader::meta() const {
+  if (const auto known = this->known()) return known->meta;
+  const auto found = location_.store->Stat(location_.path);
+  if (!found.ok() || !Learn(found.value()).ok()) return {};
+  return found.value();
+}
+
+Status ObjectReader::CheckEnd(uint64_t end) const {
+  const auto known = this->known();
+  if (known == nullptr || end <= known->meta.size) return {};
+  return {Code::kCorruption,
+          uri() + ": ends at " + std::to_string(known->meta.size) +
+              ", bytes up to " + std::to_string(end) + " are wanted"};
+}
+
+Status ObjectReader::CheckRange(ByteRange range) const {
+  if (range.begin > range.end) {
+    return {Code::kCorruption, uri() + ": a range that ends before it begins"};
+  }
+  return CheckEnd(range.end);
+}
+
+void ObjectReader::NoteChange(const Status& status) const {
+  if (status.code() != Code::kChanged || context_.log == nullptr) return;
+  {
+    const MutexLock lock(mu_);
+    if (std::exchange(change_logged_, true)) return;
+  }
+  context_.log->Log(LogLevel::kWarn, "read", status.message());
+}
+
+Status ObjectReader::Ask(const Known* known, ByteRange range,
+                         MutableByteSpan out, ReadKind kind) const {
+  const int64_t begin_ns = MonotonicNs();
+  ObjectStore& store = location_.store->direct();
+  Status status;
+  if (known != nullptr) {
+    status = store.ReadAt({location_.path, known->meta.etag}, range.begin, out);
+  } else {
+    const auto meta = store.ReadFirst(location_.path, range.begin, out);
+    status = meta.ok() ? Learn(meta.value()) : meta.status();
+  }
+  if (context_.stats != nullptr) {
+    ++context_.stats->of(kind).requests;
+    context_.stats->of(kind).bytes += range.size();
+  }
+  if (context_.trace != nullptr) {
+    const std::string name = uri();
+    context_.trace->Add({.uri = name,
+                         .range = range,
+                         .why = NameOf(kind),
+                         .cache = remote_ ? "miss" : "none",
+                         .elapsed_ns = MonotonicNs() - begin_ns,
+                         .status = status});
+  }
+  NoteChange(status);
+  if (status.code() == Code::kOutOfRange) {
+    return {Code::kCorruption, std::string(status.message())};
+  }
+  return status;
+}
+
+Status ObjectReader::Fetch(const Known* known, ByteRange range,
+                           MutableByteSpan out, ReadKind kind) const {
+  if (context_.queue == nullptr || !remote_) {
+    return Ask(known, range, out, kind);
+  }
+  return context_.queue->Read(&location_.store->direct(), location_.path, range,
+                              out, [&](ByteRange whole, MutableByteSpan bytes) {
+                                return Ask(known, whole, bytes, kind);
+                              });
+}
+
+Status ObjectReader::ReadThroughCache(ByteRange range, MutableByteSpan out,
+                                      ReadKind kind) const {
+  const auto known = this->known();
+  // The page cache of the kernel has local files already.
+  if (context_.cache == nullptr || !remote_) {
+    return Fetch(known.get(), range, out, kind);
+  }
+  const int64_t begin_ns = MonotonicNs();
+  // Before anything is known readers meet under a name of their own.
+  const std::string key =
+      known != nullptr ? known->cache_key
+                       : BlockCache::kVolatile + uri() + '\0' + context_.pin;
   ROWFS_ASSIGN_OR_RETURN(
-      const bool hit,
-      context_.cache->Read(cache_key_, range, kind, out, from_store));
+      const CacheResult from,
+      context_.cache->Read(
+          key, range, kind, out, [&](ByteRange part, MutableByteSpan bytes) {
+            ROWFS_RETURN_IF_ERROR(Fetch(known.get(), part, bytes, kind));
+            const auto learned = known == nullptr ? this->known() : nullptr;
+            if (learned == nullptr) return Status();
+            context_.cache->Put(learned->cache_key, part, kind, bytes);
+            return Status();
+          }));
+  const bool hit = from != CacheResult::kFetched;
   if (context_.stats != nullptr) {
     ++(hit ? context_.stats->cache_hits : context_.stats->cache_misses);
   }
+  if (hit && context_.trace != nullptr) {
+    const std::string name = uri();
+    context_.trace->Add(
+        {.uri = name,
+         .range = range,
+         .why = NameOf(kind),
+         .cache = from == CacheResult::kDisk ? "disk" : "memory",
+         .elapsed_ns = MonotonicNs() - begin_ns});
+  }
   return {};
+}
+
+void ObjectReader::BringAhead(ByteRange range) const {
+  while (!range.empty()) {
+    const ByteRange part{range.begin,
+                         std::min(range.end, range.begin + kAheadPartBytes)};
+    range.begin = part.end;
+    ReadaheadBudget& budget = *context_.ahead;
+    if (budget.in_use.fetch_add(part.size()) + part.size() > budget.bytes_max) {
+      budget.in_use -= part.size();
+      return;
+    }
+    // A dataset that is closed takes what was to be brought with it.
+    const bool queued =
+        context_.pool->TrySubmit([weak = weak_from_this(), part, &budget] {
+          const auto self = weak.lock();
+          if (self != nullptr) {
+            Bytes bytes(part.size());
+            // The reader that comes for it meets the error itself.
+            (void)self->ReadThroughCache(part, bytes, ReadKind::kData);
+          }
+          budget.in_use -= part.size();
+        });
+    if (!queued) {
+      budget.in_use -= part.size();
+      return;
+    }
+  }
 }
 
 Status ObjectReader::ReadAt(uint64_t offset, MutableByteSpan out,
                             ReadKind kind) const {
   const auto end = CheckedAdd(offset, out.size());
   ROWFS_RETURN_IF_ERROR(CheckRange({offset, end.value_or(UINT64_MAX)}));
-  const uint64_t tail_begin = meta_.size - tail_.size();
-  if (*end > tail_begin && !out.empty()) {
-    const uint64_t from = std::max(offset, tail_begin);
-    const MutableByteSpan back = out.subspan(from - offset);
-    std::memcpy(back.data(), tail_.data() + (from - tail_begin), back.size());
-    out = out.first(from - offset);
+  if (out.empty()) return {};
+  const bool ahead = kind == ReadKind::kData && remote_ &&
+                     context_.ahead != nullptr && context_.pool != nullptr &&
+                     context_.cache != nullptr;
+  if (const auto known = ahead ? this->known() : nullptr) {
+    BringAhead(readahead_.Note({offset, *end}, known->meta.size));
+  }
+  return ReadNow(offset, out, kind);
+}
+
+Status ObjectReader::ReadNow(uint64_t offset, MutableByteSpan out,
+                             ReadKind kind) const {
+  if (!tail_.empty()) {
+    const uint64_t tail_begin = size() - tail_.size();
+    if (offset + out.size() > tail_begin) {
+      const uint64_t from = std::max(offset, tail_begin);
+      const MutableByteSpan back = out.subspan(from - offset);
+      std::memcpy(back.data(), tail_.data() + (from - tail_begin), back.size());
+      out = out.first(from - offset);
+    }
   }
   if (out.empty()) return {};
-  if (out.size() <= PartBytes()) return ReadStore(offset, out, kind);
+  if (out.size() <= PartBytes()) {
+    return ReadThroughCache({offset, offset + out.size()}, out, kind);
+  }
   std::vector<std::function<Status()>> tasks;
   AddParts(offset, out, kind, &tasks);
   return RunAll(*context_.pool, tasks);
 }
 
 uint64_t ObjectReader::PartBytes() const {
-  const bool split =
-      context_.pool != nullptr && location_.store->capabilities().remote;
-  return split ? kRemotePartBytes : UINT64_MAX;
+  return context_.pool != nullptr && remote_ ? kRemotePartBytes : UINT64_MAX;
+}
+
+uint64_t ObjectReader::GapBytes(ReadKind kind) const {
+  if (!remote_ || kind == ReadKind::kData) return 0;
+  return context_.queue == nullptr
+             ? kRemoteGapBytes
+             : context_.queue->GapBytes(&location_.store->direct());
 }
 
 void ObjectReader::AddParts(uint64_t offset, MutableByteSpan out, ReadKind kind,
@@ -140,7 +348,7 @@ void ObjectReader::AddParts(uint64_t offset, MutableByteSpan out, ReadKind kind,
   while (!out.empty()) {
     const size_t size = std::min<uint64_t>(out.size(), PartBytes());
     tasks->push_back([this, offset, part = out.first(size), kind] {
-      return ReadAt(offset, part, kind);
+      return ReadNow(offset, part, kind);
     });
     offset += size;
     out = out.subspan(size);
@@ -161,9 +369,7 @@ Result<std::vector<Bytes>> ObjectReader::ReadMany(
     ROWFS_RETURN_IF_ERROR(CheckRange(range));
   }
   PlanLimits limits;
-  if (location_.store->capabilities().remote && kind == ReadKind::kMetadata) {
-    limits.gap_bytes_max = kRemoteGapBytes;
-  }
+  limits.gap_bytes_max = GapBytes(kind);
   const RangePlan plan = PlanRanges(wanted, limits);
   std::vector<Bytes> requests(plan.requests.size());
   std::vector<std::function<Status()>> tasks;

@@ -1,9 +1,16 @@
 #include "storage/read/object_reader.h"
 
+#include <fstream>
+
+#include "storage/base/json.h"
 #include "storage/read/block_cache.h"
+#include "storage/read/disk_cache.h"
+#include "storage/read/meta_keeper.h"
+#include "storage/read/read_trace.h"
 #include "tests/support/fault_store.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
 
 namespace rowfs {
 namespace {
@@ -229,21 +236,131 @@ TEST_F(ObjectReaderTest, EachFailedRequestFailsTheReadWithItsCode) {
   }
 }
 
-TEST_F(ObjectReaderTest, TheObserverSeesEachRequest) {
+TEST_F(ObjectReaderTest, TheTraceShowsEachRequest) {
   MakeStore(1000);
-  std::vector<std::string> seen;
-  const std::function<void(const ReadEvent&)> observer =
-      [&](const ReadEvent& event) {
-        seen.push_back(std::string(event.uri) + " " +
-                       std::to_string(event.range.size()));
-      };
-  context_.observer = &observer;
+  const TempDir folder;
+  RealClock clock;
+  const std::string path = folder.path() + "/trace";
+  ASSERT_OK_AND_ASSIGN(const auto trace, ReadTrace::Open(path, clock));
+  context_.trace = trace.get();
 
   const auto reader = Open(64);
   Read(*reader, {0, 10});
   Read(*reader, {990, 1000});
 
-  EXPECT_EQ(seen, (std::vector<std::string>{"memory://o 64", "memory://o 10"}));
+  std::ifstream lines(path);
+  std::vector<std::string> seen;
+  for (std::string line; std::getline(lines, line);) {
+    ASSERT_OK_AND_ASSIGN(const Json json, ParseJson(line));
+    seen.push_back(json.Find("object")->text + " " + json.Find("what")->text +
+                   " " + std::to_string(*json.Find("length")->AsUint()));
+  }
+  EXPECT_EQ(seen, (std::vector<std::string>{"memory://o open 64",
+                                            "memory://o read 10"}));
+}
+
+class PinnedReaderTest : public ObjectReaderTest {
+ protected:
+  PinnedReaderTest() {
+    MakeStore(1000);
+    context_.cache = &disk_backed_;
+    context_.metas = &metas_;
+    context_.pin = "manifest 1";
+  }
+  Log Asked() { return store_->TakeLog(); }
+
+  const TempDir folder_;
+  RealClock clock_;
+  DiskCache disk_{folder_ / "blocks", 1 << 24, clock_};
+  BlockCache disk_backed_{1 << 20, &disk_};
+  MetaKeeper metas_{disk_};
+};
+
+TEST_F(PinnedReaderTest, TheFirstReadIsTheOnlyRequest) {
+  ASSERT_OK_AND_ASSIGN(const auto reader,
+                       ObjectReader::OpenLater({store_, "o"}, context_));
+  EXPECT_EQ(Read(*reader, {100, 200}), Part(100, 200));
+  EXPECT_EQ(Read(*reader, {100, 200}), Part(100, 200));
+  EXPECT_EQ(reader->size(), 1000U);
+
+  // MemoryStore has no ReadFirst of its own: Stat and ReadAt stand for it.
+  EXPECT_EQ(Asked().size(), 2U);
+}
+
+TEST_F(PinnedReaderTest, ALaterRunAsksForNothing) {
+  {
+    ASSERT_OK_AND_ASSIGN(const auto reader,
+                         ObjectReader::Open({store_, "o"}, 64, context_, true));
+    Read(*reader, {0, 10});
+  }
+  disk_backed_.Clear();
+  Asked();
+  ASSERT_OK_AND_ASSIGN(const auto reader,
+                       ObjectReader::Open({store_, "o"}, 64, context_, true));
+  EXPECT_EQ(Read(*reader, {0, 10}), Part(0, 10));
+  EXPECT_EQ(Read(*reader, {936, 1000}), Part(936, 1000));
+
+  EXPECT_EQ(Asked(), Log());
+}
+
+TEST_F(PinnedReaderTest, AnotherPinAsksAgain) {
+  ASSERT_OK(ObjectReader::Open({store_, "o"}, 64, context_, true));
+  Asked();
+  context_.pin = "manifest 2";
+  ASSERT_OK(ObjectReader::Open({store_, "o"}, 64, context_, true));
+
+  EXPECT_EQ(Asked().size(), 1U);
+}
+
+TEST_F(PinnedReaderTest, AReplacedObjectIsChangedAndLoggedOnce) {
+  std::vector<std::string> lines;
+  Logger log(LogLevel::kWarn,
+             [&](std::string_view line) { lines.emplace_back(line); });
+  context_.log = &log;
+  ASSERT_OK_AND_ASSIGN(const auto reader,
+                       ObjectReader::OpenLater({store_, "o"}, context_));
+  Read(*reader, {0, 10});
+  store_->Put("o", std::string(1000, 'z'));
+  Bytes bytes(10);
+
+  EXPECT_THAT(reader->ReadAt(500, bytes, ReadKind::kData),
+              HasCode(Code::kChanged));
+  EXPECT_THAT(reader->ReadAt(600, bytes, ReadKind::kData),
+              HasCode(Code::kChanged));
+  EXPECT_EQ(Read(*reader, {0, 10}), Part(0, 10));
+  EXPECT_EQ(lines.size(), 1U);
+}
+
+TEST_F(PinnedReaderTest, WhatEndsTooSoonIsSaidWhenItIsRead) {
+  ASSERT_OK_AND_ASSIGN(const auto reader,
+                       ObjectReader::OpenLater({store_, "o"}, context_));
+  Bytes bytes(10);
+
+  EXPECT_OK(reader->CheckEnd(5000));
+  EXPECT_THAT(reader->ReadAt(2000, bytes, ReadKind::kData),
+              HasCode(Code::kCorruption));
+}
+
+TEST_F(ObjectReaderTest, ASequentialPassIsBroughtAheadAndARandomOneIsNot) {
+  MakeStore(4 << 20);
+  ReadaheadBudget budget{.bytes_max = 1 << 20};
+  BlockCache cache(16 << 20);
+  context_.cache = &cache;
+  context_.ahead = &budget;
+  constexpr uint64_t kRead = 64 << 10;
+  const auto reader = Open(0);
+  for (const uint64_t at : {40U, 3U, 25U, 11U}) {
+    EXPECT_EQ(Read(*reader, {at * kRead, (at + 1) * kRead}),
+              Part(at * kRead, (at + 1) * kRead));
+  }
+  EXPECT_EQ(stats_.data.requests, 4U);
+
+  for (uint64_t at = 0; at < text_.size(); at += kRead) {
+    EXPECT_EQ(Read(*reader, {at, at + kRead}), Part(at, at + kRead));
+  }
+
+  EXPECT_LT(stats_.data.requests, 4U + text_.size() / kRead / 2);
+  EXPECT_LE(stats_.data.bytes, text_.size() + 4 * kRead);
 }
 
 }  // namespace
