@@ -233,9 +233,12 @@ Result<std::shared_ptr<Dataset>> Dataset::Open(
   }
   ROWFS_ASSIGN_OR_RETURN(const Location location,
                          context.stores->Resolve(readings[0].first));
-  if (!location.store->Stat(location.path).ok() &&
-      !location.store->List(location.path).ok()) {
-    return Status(Code::kNotFound, location.uri() + ": there is nothing");
+  const auto object = location.store->Stat(location.path);
+  if (!object.ok() && !location.store->List(location.path).ok()) {
+    const bool absent = object.status().code() == Code::kNotFound;
+    return absent ? Status(Code::kNotFound,
+                           location.uri() + ": there is nothing")
+                  : object.status();
   }
   return Status(Code::kUnsupported,
                 location.uri() + ": not a dataset rowfs knows (tried " + tried +

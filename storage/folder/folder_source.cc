@@ -29,7 +29,7 @@ struct FolderFile {
 // All files below `folder`, sorted by path.
 class Lister {
  public:
-  explicit Lister(Location root) : root_(std::move(root)) {}
+  Lister(Location root, Logger* log) : root_(std::move(root)), log_(log) {}
 
   Result<std::vector<FolderFile>> Run() {
     ROWFS_RETURN_IF_ERROR(Walk("", 0));
@@ -51,9 +51,12 @@ class Lister {
     ROWFS_ASSIGN_OR_RETURN(const std::vector<ListEntry> entries,
                            here.store->List(here.path));
     for (const ListEntry& entry : entries) {
-      if (entry.name.starts_with('.')) continue;
       const std::string path =
           below.empty() ? entry.name : below + "/" + entry.name;
+      if (entry.name.starts_with('.')) {
+        NoteHidden(path);
+        continue;
+      }
       if (entry.is_directory) {
         ROWFS_RETURN_IF_ERROR(Walk(path, depth + 1));
       } else if (files_.size() < kFilesMax) {
@@ -65,7 +68,16 @@ class Lister {
     return {};
   }
 
+  // On a store of objects a leading dot means nothing, so their owner is told.
+  void NoteHidden(const std::string& path) const {
+    if (log_ == nullptr) return;
+    const bool remote = root_.store->capabilities().remote;
+    log_->Log(remote ? LogLevel::kWarn : LogLevel::kInfo, "folder",
+              root_.Join(path).uri() + ": hidden, so it is no row");
+  }
+
   const Location root_;
+  Logger* const log_;
   std::vector<FolderFile> files_;
 };
 
@@ -201,7 +213,7 @@ class FolderSource final : public TableSource {
       single_file_ = true;
       files_ = {{root_.path.substr(root_.path.rfind('/') + 1), single.value()}};
     } else {
-      ROWFS_ASSIGN_OR_RETURN(files_, Lister(root_).Run());
+      ROWFS_ASSIGN_OR_RETURN(files_, Lister(root_, context_.log).Run());
     }
     std::string listing;
     for (const FolderFile& file : files_) {

@@ -42,16 +42,17 @@ Result<BlobSource> BlobOpener::Open(const BlobCell& cell) const {
   const auto found = Find(cell);
   if (!found.ok()) return AsDamage(found.status());
   const Location& location = found.value();
-  auto opened = files_->OpenObject(location);
+  const bool own = cell.kind != BlobKind::kExternal && cell.size;
+  auto opened =
+      own ? files_->OpenSidecar(location) : files_->OpenObject(location);
   if (!opened.ok()) return AsDamage(opened.status());
   auto reader = std::move(opened).value();
-  const uint64_t object_size = reader->size();
   const auto end = cell.size ? CheckedAdd(cell.offset, *cell.size)
-                             : std::optional<uint64_t>(object_size);
-  if (!end || *end > object_size || cell.offset > *end) {
+                             : std::optional<uint64_t>(reader->size());
+  if (!end || cell.offset > *end || !reader->CheckEnd(*end).ok()) {
     return Status(
         Code::kCorruption,
-        location.uri() + ": " + std::to_string(object_size) +
+        location.uri() + ": " + std::to_string(reader->size()) +
             " bytes long, the blob is at " + std::to_string(cell.offset) +
             (cell.size ? " + " + std::to_string(*cell.size) : std::string()));
   }

@@ -84,7 +84,7 @@ Result<std::shared_ptr<const ObjectReader>> DataFiles::OpenFirst(
     const std::vector<Location>& places) const {
   Status first;
   for (const Location& place : places) {
-    auto reader = ObjectReader::Open(place, kTailBytes, read_);
+    auto reader = ObjectReader::Open(place, kTailBytes, read_, true);
     if (reader.ok()) return reader;
     if (first.ok()) first = reader.status();
     if (reader.status().code() != Code::kNotFound) break;
@@ -119,6 +119,14 @@ Result<std::shared_ptr<const ObjectReader>> DataFiles::OpenObject(
   const std::string key = location.uri();
   if (auto open = objects_.Find(key)) return open;
   ROWFS_ASSIGN_OR_RETURN(auto reader, ObjectReader::Open(location, 0, read_));
+  return objects_.Put(key, std::move(reader));
+}
+
+Result<std::shared_ptr<const ObjectReader>> DataFiles::OpenSidecar(
+    const Location& location) {
+  const std::string key = location.uri();
+  if (auto open = objects_.Find(key)) return open;
+  ROWFS_ASSIGN_OR_RETURN(auto reader, ObjectReader::OpenLater(location, read_));
   return objects_.Put(key, std::move(reader));
 }
 

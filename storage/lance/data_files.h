@@ -37,9 +37,13 @@ class DataFiles {
   Result<std::shared_ptr<const LanceFileReader>> Open(
       const lance::pb::DataFile& file, uint64_t physical_rows);
 
-  // An object of the dataset that is no data file: sidecars, deletion files.
-  // One request, none when it was opened lately.
+  // An object that is no data file: a deletion file, an external blob. One
+  // request, none when it was opened lately.
   Result<std::shared_ptr<const ObjectReader>> OpenObject(
+      const Location& location);
+  // A blob file of this dataset, written once: no request on a remote store,
+  // where whether it is there shows when it is read.
+  Result<std::shared_ptr<const ObjectReader>> OpenSidecar(
       const Location& location);
 
   // The first place of `path` under base `id` where there is an object. No

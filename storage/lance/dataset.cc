@@ -1,10 +1,12 @@
 #include "storage/lance/dataset.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
 #include "storage/base/hash.h"
+#include "storage/base/thread_pool.h"
 #include "storage/lance/snapshot.h"
 
 namespace rowfs {
@@ -95,8 +97,13 @@ class LanceTable final : public TableSource {
  private:
   Status CheckRows(std::span<const uint64_t> rows) const;
   Status CheckColumns(std::span<const size_t> columns) const;
+  Result<std::vector<Array>> TakeColumns(size_t fragment_index,
+                                         std::span<const size_t> columns,
+                                         std::span<const uint64_t> rows,
+                                         BlobDetail detail);
 
   const std::shared_ptr<Snapshot> snapshot_;
+  ThreadPool columns_{8, 256};
 };
 
 Status LanceTable::CheckRows(std::span<const uint64_t> rows) const {
@@ -116,6 +123,38 @@ Status LanceTable::CheckColumns(std::span<const size_t> columns) const {
                   "no column " + std::to_string(column));
   }
   return {};
+}
+
+// On a remote store the columns are read side by side: they take the round
+// trips of one.
+Result<std::vector<Array>> LanceTable::TakeColumns(
+    size_t fragment_index, std::span<const size_t> columns,
+    std::span<const uint64_t> rows, BlobDetail detail) {
+  const Fragment fragment = snapshot_->fragment(fragment_index);
+  std::vector<Array> arrays(columns.size());
+  std::vector<std::function<Status()>> tasks;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    tasks.emplace_back([&, i]() -> Status {
+      ROWFS_ASSIGN_OR_RETURN(
+          arrays[i], fragment.Take(snapshot_->lance_schema().fields[columns[i]],
+                                   rows, detail));
+      return {};
+    });
+  }
+  const bool remote = snapshot_->resolved().root.store->capabilities().remote;
+  if (!remote || columns.size() < 2) {
+    for (const auto& task : tasks) ROWFS_RETURN_IF_ERROR(task());
+    return arrays;
+  }
+  // Once, before several columns need it.
+  const pb::DataFragment& message =
+      snapshot_->message().fragments(static_cast<int>(fragment_index));
+  for (const pb::DataFile& file : message.files()) {
+    // What is wrong with it concerns the columns that it holds.
+    (void)snapshot_->OpenFile(file, message.physical_rows());
+  }
+  ROWFS_RETURN_IF_ERROR(RunAll(columns_, tasks));
+  return arrays;
 }
 
 Result<RecordBatch> LanceTable::Take(std::span<const uint64_t> rows,
@@ -140,12 +179,10 @@ Result<RecordBatch> LanceTable::Take(std::span<const uint64_t> rows,
     }
     ROWFS_ASSIGN_OR_RETURN(const std::vector<uint64_t> physical,
                            fragment.Physical(live));
+    ROWFS_ASSIGN_OR_RETURN(std::vector<Array> arrays,
+                           TakeColumns(index, columns, physical, detail));
     for (size_t i = 0; i < columns.size(); ++i) {
-      ROWFS_ASSIGN_OR_RETURN(
-          Array array,
-          fragment.Take(snapshot_->lance_schema().fields[columns[i]], physical,
-                        detail));
-      parts[i].push_back(std::move(array));
+      parts[i].push_back(std::move(arrays[i]));
     }
   }
   RecordBatch batch;

@@ -3,6 +3,16 @@
 #include <algorithm>
 
 namespace rowfs {
+namespace {
+
+// Data files are written once; the manifest that names them tells them from
+// those of a dataset that stood here before.
+ReadContext Pinned(ReadContext read, const Manifest& manifest) {
+  read.pin = manifest.meta.etag + '\n' + manifest.digest;
+  return read;
+}
+
+}  // namespace
 
 Snapshot::Snapshot(const Location& root, ResolvedVersion resolved,
                    Manifest manifest, LanceSchema schema,
@@ -12,7 +22,7 @@ Snapshot::Snapshot(const Location& root, ResolvedVersion resolved,
       lance_schema_(std::move(schema)),
       schema_(lance_schema_.ToSchema()),
       bases_(root, resolved_.root, manifest_.message, context.stores),
-      fragments_(bases_, context.read),
+      fragments_(bases_, Pinned(context.read, manifest_)),
       blobs_(bases_, &fragments_.files, context.stores,
              context.allow_external) {}
 
