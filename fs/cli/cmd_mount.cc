@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "fs/cli/commands.h"
+#include "fs/cli/follower.h"
 #include "fs/cli/tree_session.h"
 #include "fs/fuse/daemon.h"
 #include "fs/fuse/fuse_session.h"
@@ -54,9 +56,20 @@ Status Serve(const Args& args, MountOptions options, Logger& log,
   options.log = &log;
   ROWFS_ASSIGN_OR_RETURN(const auto session, TreeSession::Open(args, &log));
   options.source = session->dataset().source();
+  ROWFS_ASSIGN_OR_RETURN(const auto seconds, args.GetUint("--follow"));
+  if (seconds && session->dataset().table().format() != "lance") {
+    return {Code::kInvalidArgument,
+            options.source + ": --follow needs a dataset with versions"};
+  }
   ROWFS_ASSIGN_OR_RETURN(const auto fuse,
                          FuseSession::Mount(session->tree(), options));
-  return fuse->Run(ready);
+  std::optional<Follower> follower;
+  return fuse->Run([&] {
+    if (seconds) {
+      follower.emplace(session->tree(), session->dataset(), log, *seconds);
+    }
+    ready();
+  });
 }
 
 int ServeInForeground(Env& env, const Args& args, const MountOptions& options) {

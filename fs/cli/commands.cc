@@ -22,6 +22,8 @@ constexpr Flag kMountFlags[] = {
     kExactStatFlag,
     kIndexFlag,
     kAllowExternalFlag,
+    {"--follow", "SECONDS",
+     "look for new versions so often; they appear in .versions/"},
     {"--allow-other", "", "let other users read the mount"},
     {"--uid", "N", "owner of all files"},
     {"--gid", "N", "group of all files"},
@@ -29,14 +31,19 @@ constexpr Flag kMountFlags[] = {
     {"-o", "OPTION", "passed on to FUSE", true},
     kCacheDirFlag,
     kMemoryFlag,
+    kOfflineFlag,
+    kTraceFlag,
+    kCaFileFlag,
+    kHedgeFlag,
     kInProcessFlag,
     kFormatFlag,
 };
 
 constexpr Flag kTreeFlags[] = {
-    kRowsFlag,      kFramesFlag,        kNameColumnFlag, kViewFlag,
-    kIndexFlag,     kAllowExternalFlag, kCacheDirFlag,   kMemoryFlag,
-    kInProcessFlag, kFormatFlag,
+    kRowsFlag,          kFramesFlag,   kNameColumnFlag, kViewFlag,
+    kAllowExternalFlag, kCacheDirFlag, kMemoryFlag,     kOfflineFlag,
+    kTraceFlag,         kCaFileFlag,   kHedgeFlag,      kInProcessFlag,
+    kIndexFlag,         kFormatFlag,
 };
 
 constexpr Flag kLsFlags[] = {
@@ -60,6 +67,10 @@ constexpr Flag kIndexFlags[] = {
     kAllowExternalFlag,
     kCacheDirFlag,
     kMemoryFlag,
+    kOfflineFlag,
+    kTraceFlag,
+    kCaFileFlag,
+    kHedgeFlag,
     kInProcessFlag,
     kFormatFlag,
 };
@@ -76,6 +87,8 @@ constexpr Flag kIngestFlags[] = {
      "also store what rebuilds the source files byte for byte"},
     kJsonFlag,
     kAllowExternalFlag,
+    kTraceFlag,
+    kCaFileFlag,
     kInProcessFlag,
     kFormatFlag,
 };
@@ -125,6 +138,10 @@ constexpr Flag kExtractFlags[] = {
     kAllowExternalFlag,
     kCacheDirFlag,
     kMemoryFlag,
+    kOfflineFlag,
+    kTraceFlag,
+    kCaFileFlag,
+    kHedgeFlag,
     kInProcessFlag,
 };
 
@@ -135,6 +152,12 @@ constexpr Flag kReadBlobFlags[] = {
     {"--length", "L", "this many bytes (to the end)"},
     {"--output", "FILE", "write here instead of standard output"},
     kAllowExternalFlag,
+    kCacheDirFlag,
+    kMemoryFlag,
+    kOfflineFlag,
+    kTraceFlag,
+    kCaFileFlag,
+    kHedgeFlag,
     kFormatFlag,
 };
 
@@ -151,7 +174,8 @@ constexpr Flag kScanFlags[] = {
 };
 
 constexpr Flag kInfoFlags[] = {
-    kJsonFlag, kCacheDirFlag, kAllowExternalFlag, kInProcessFlag, kFormatFlag,
+    kJsonFlag,  kAllowExternalFlag, kCacheDirFlag,  kOfflineFlag,
+    kTraceFlag, kCaFileFlag,        kInProcessFlag, kFormatFlag,
 };
 
 constexpr Flag kPreviewFlags[] = {
@@ -277,9 +301,17 @@ constexpr Command kCommands[] = {
      "  rowfs index build videos/\n"
      "  rowfs index build /data/set.lance --output /data/set.lance.rowfs-index",
      kIndexFlags, 2, 2, CmdIndex},
+    {"prefetch", "SOURCE PATH|ROWS...",
+     "bring files or rows into the cache on disk",
+     "PATH is a file or folder of the tree, ROWS is 0,5-6,100-. What was "
+     "brought is\nserved without a request by a later mount of the same "
+     "version, also with --offline.\nTry:\n"
+     "  rowfs prefetch s3://bucket/v.lance 0-99\n"
+     "  rowfs prefetch s3://bucket/v.lance rows/000007/video.mp4",
+     kTreeFlags, 2, 100'000, CmdPrefetch},
     {"bench", "NAME", "measure against peers in the same run",
      "Prints one JSON object a figure: ours, the peer's, the ratio. NAME: "
-     "frames, audio, ...",
+     "frames,\nwindows, layouts.",
      kBenchFlags, 1, 1, CmdBench},
 };
 

@@ -25,6 +25,7 @@ int CmdLs(Env& env, const Args& args);
 int CmdCat(Env& env, const Args& args);
 int CmdPreview(Env& env, const Args& args);
 int CmdIndex(Env& env, const Args& args);
+int CmdPrefetch(Env& env, const Args& args);
 int CmdBench(Env& env, const Args& args);
 
 }  // namespace rowfs

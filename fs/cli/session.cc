@@ -10,6 +10,7 @@
 #include "storage/folder/folder_source.h"
 #include "storage/lance/dataset.h"
 #include "storage/pack/pack_source.h"
+#include "storage/read/cached_store.h"
 #if ROWFS_WITH_PARQUET
 #include "storage/parquet/table_folder.h"
 #endif
@@ -21,6 +22,7 @@ constexpr size_t kReadThreads = 16;
 constexpr uint64_t kMemoryBytesMax = uint64_t{1} << 30;
 // Remote bytes kept on disk between runs, all processes together.
 constexpr uint64_t kDiskBytesMax = uint64_t{10} << 30;
+constexpr uint64_t kHedgeMsMax = 3'600'000;
 
 // NOLINTNEXTLINE(concurrency-mt-unsafe): before any thread starts.
 std::string Environment(const char* name) {
@@ -28,16 +30,40 @@ std::string Environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// The memory this process may use: the control group's limit, else the
-// machine's.
+// The smallest limit of the groups that `folder` lies in, up to `root`.
+void LowerToGroup(std::string folder, const std::string& root, const char* name,
+                  uint64_t* limit) {
+  for (;;) {
+    uint64_t value = 0;
+    if (std::ifstream(folder + "/" + name) >> value && value > 0) {
+      *limit = std::min(*limit, value);
+    }
+    if (folder.size() <= root.size()) return;
+    folder.resize(std::max(folder.rfind('/'), root.size()));
+  }
+}
+
+// The memory this process may use: the limits of its control group and of
+// those around it (either hierarchy), else the machine's.
 uint64_t MemoryLimit() {
   const auto pages = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES));
   uint64_t limit = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  for (const char* path : {"/sys/fs/cgroup/memory.max",
-                           "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    uint64_t value = 0;
-    if (std::ifstream(path) >> value && value > 0) {
-      limit = std::min(limit, value);
+  std::ifstream groups("/proc/self/cgroup");
+  // "0::/a/b" for the unified hierarchy, "4:memory:/a/b" for the old one.
+  for (std::string line; std::getline(groups, line);) {
+    const size_t first = line.find(':');
+    const size_t second = line.find(':', first + 1);
+    if (first == line.npos || second == line.npos) continue;
+    const std::string kinds = line.substr(first + 1, second - first - 1);
+    const std::string path = line.substr(second + 1);
+    if (kinds.empty()) {
+      for (const std::string root :
+           {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
+        LowerToGroup(root + path, root, "memory.max", &limit);
+      }
+    } else if (("," + kinds + ",").find(",memory,") != kinds.npos) {
+      const std::string root = "/sys/fs/cgroup/memory";
+      LowerToGroup(root + path, root, "memory.limit_in_bytes", &limit);
     }
   }
   return limit;
@@ -53,8 +79,10 @@ std::string DefaultCacheDirectory() {
 }  // namespace
 
 Result<std::unique_ptr<Session>> Session::Make(const Args& args,
-                                               const std::string& format) {
+                                               const std::string& format,
+                                               Logger* log) {
   auto session = std::unique_ptr<Session>(new Session());
+  session->log_ = log;
   ROWFS_ASSIGN_OR_RETURN(const auto memory, args.GetUint("--memory"));
   session->memory_bytes_ =
       memory.value_or(std::min(MemoryLimit() / 4, kMemoryBytesMax));
@@ -63,13 +91,23 @@ Result<std::unique_ptr<Session>> Session::Make(const Args& args,
   session->format_ = format;
   session->allow_external_ = args.GetAll("--allow-external");
   session->in_process_ = args.Has("--in-process");
-  session->stores_ = MakeStoreRegistry();
+  if (args.Has("--trace")) {
+    ROWFS_ASSIGN_OR_RETURN(
+        session->trace_, ReadTrace::Open(args.Get("--trace"), session->clock_));
+  }
   if (!session->cache_directory_.empty()) {
     session->disk_cache_ = std::make_unique<DiskCache>(
         session->cache_directory_ + "/blocks", kDiskBytesMax, session->clock_);
+    session->metas_ = std::make_unique<MetaKeeper>(*session->disk_cache_);
   }
+  // Half of the memory for bytes as they are stored, an eighth for what is on
+  // its way; the rest is for rendered files.
   session->cache_ = std::make_unique<BlockCache>(session->memory_bytes_ / 2,
                                                  session->disk_cache_.get());
+  session->ahead_.bytes_max = session->memory_bytes_ / 8;
+  session->queue_ =
+      std::make_unique<FetchQueue>(FetchLimits{}, session->clock_);
+  ROWFS_RETURN_IF_ERROR(session->MakeStores(args));
   session->pool_ = std::make_unique<ThreadPool>(kReadThreads, 256);
   session->formats_ = {WithPackReferences(LanceFormat())};
 #if ROWFS_WITH_PARQUET
@@ -89,12 +127,44 @@ Result<std::unique_ptr<Session>> Session::Make(const Args& args,
   return session;
 }
 
+Status Session::MakeStores(const Args& args) {
+  StoreOptions options;
+  options.ca_file = args.Get("--ca-file");
+  options.offline = args.Has("--offline");
+  ROWFS_ASSIGN_OR_RETURN(const auto hedge, args.GetUint("--hedge"));
+  options.hedge_after_ms =
+      static_cast<int64_t>(std::min(hedge.value_or(0), kHedgeMsMax));
+  if (!options.ca_file.empty() && access(options.ca_file.c_str(), R_OK) != 0) {
+    return {Code::kInvalidArgument,
+            options.ca_file + ": --ca-file cannot be read"};
+  }
+  const CachedStore::Options cached = {.disk = disk_cache_.get(),
+                                       .stats = &stats_,
+                                       .trace = trace_.get(),
+                                       .clock = &clock_,
+                                       .offline = options.offline};
+  options.wrap = [cached](std::shared_ptr<ObjectStore> store) {
+    return std::make_shared<CachedStore>(std::move(store), cached);
+  };
+  stores_ = MakeStoreRegistry(std::move(options));
+  return {};
+}
+
+uint64_t Session::cached_bytes() const {
+  return cache_->bytes() + ahead_.in_use;
+}
+
 OpenContext Session::MakeOpenContext() {
   OpenContext context;
   context.stores = stores_.get();
   context.read.stats = &stats_;
   context.read.cache = cache_.get();
   context.read.pool = pool_.get();
+  context.read.queue = queue_.get();
+  context.read.metas = metas_.get();
+  context.read.ahead = &ahead_;
+  context.read.trace = trace_.get();
+  context.read.log = log_;
   context.allow_external = allow_external_;
   context.cache_directory = cache_directory_;
   return context;

@@ -18,6 +18,9 @@
 #include "storage/object/open_store.h"
 #include "storage/read/block_cache.h"
 #include "storage/read/disk_cache.h"
+#include "storage/read/fetch_queue.h"
+#include "storage/read/meta_keeper.h"
+#include "storage/read/read_trace.h"
 
 namespace rowfs {
 
@@ -31,6 +34,15 @@ inline constexpr Flag kCacheDirFlag = {
     "--cache-dir", "DIR", "keep indexes here ($XDG_CACHE_HOME/rowfs)"};
 inline constexpr Flag kMemoryFlag = {"--memory", "BYTES",
                                      "limit of all caches in memory"};
+inline constexpr Flag kOfflineFlag = {
+    "--offline", "", "no network: serve what the cache holds, name the rest"};
+inline constexpr Flag kTraceFlag = {
+    "--trace", "FILE",
+    "add a line of JSON to FILE for each request and cached read"};
+inline constexpr Flag kCaFileFlag = {
+    "--ca-file", "PEM", "trust these roots for TLS, not the system's"};
+inline constexpr Flag kHedgeFlag = {
+    "--hedge", "MS", "ask a second time when an answer takes so long (off)"};
 inline constexpr Flag kInProcessFlag = {
     "--in-process", "",
     "run plugins in this process: faster start, no cage; trusted data only"};
@@ -38,14 +50,18 @@ inline constexpr Flag kJsonFlag = {"--json", "", "print JSON, for programs"};
 
 class Session {
  public:
-  // Reads the options above from `args`; no I/O. `format` is what
-  // --format says about the source; empty: look.
+  // Reads the options above from `args`; no I/O but to open the trace. `format`
+  // is what --format says about the source; empty: look. `log` may be null and
+  // outlives the session.
   static Result<std::unique_ptr<Session>> Make(const Args& args,
-                                               const std::string& format);
+                                               const std::string& format,
+                                               Logger* log = nullptr);
 
   StoreRegistry& stores() { return *stores_; }
   ReadStats& stats() { return stats_; }
   uint64_t memory_bytes() const { return memory_bytes_; }
+  // Held by the caches of bytes and on its way ahead of readers.
+  uint64_t cached_bytes() const;
   const std::string& cache_directory() const { return cache_directory_; }
   std::span<const TableFormat> formats() const { return formats_; }
 
@@ -58,16 +74,24 @@ class Session {
  private:
   Session() = default;
 
+  // Stores by --ca-file, --offline and --hedge, behind the caches above.
+  Status MakeStores(const Args& args);
+
   ReadStats stats_;
   uint64_t memory_bytes_ = 0;
   std::string cache_directory_;
   std::string format_;
   std::vector<std::string> allow_external_;
   bool in_process_ = false;
-  std::unique_ptr<StoreRegistry> stores_;
+  Logger* log_ = nullptr;
   RealClock clock_;
+  std::unique_ptr<ReadTrace> trace_;
   std::unique_ptr<DiskCache> disk_cache_;
+  std::unique_ptr<MetaKeeper> metas_;
   std::unique_ptr<BlockCache> cache_;
+  std::unique_ptr<FetchQueue> queue_;
+  ReadaheadBudget ahead_;
+  std::unique_ptr<StoreRegistry> stores_;
   std::unique_ptr<ThreadPool> pool_;
   std::vector<TableFormat> formats_;
   std::unique_ptr<PluginRegistry> plugins_;

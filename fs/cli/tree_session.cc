@@ -6,7 +6,7 @@ namespace rowfs {
 namespace {
 
 constexpr size_t kAheadThreads = 2;
-constexpr size_t kPrefetchThreads = 4;
+constexpr size_t kPrefetchThreads = 8;
 
 Result<TreeOptions::Rows> ParseRows(const std::string& text) {
   if (text.empty() || text == "auto") return TreeOptions::Rows::kAuto;
@@ -25,48 +25,59 @@ Result<bool> ParseExactStat(const std::string& text) {
 
 Json MountConfig(const Args& args) {
   Json config = Json::Object();
-  for (const std::string_view flag : {"--rows", "--frames", "--name-column",
-                                      "--format", "--memory", "--exact-stat"}) {
+  for (const std::string_view flag :
+       {"--rows", "--frames", "--name-column", "--format", "--memory",
+        "--exact-stat", "--cache-dir", "--trace", "--follow"}) {
     if (args.Has(flag))
       config.Add(flag.substr(2), Json::String(args.Get(flag)));
   }
-  config.Add("in-process", Json::Bool(args.Has("--in-process")));
+  config.Add("in-process", Json::Bool(args.Has("--in-process")))
+      .Add("offline", Json::Bool(args.Has("--offline")));
   return config;
 }
 
 }  // namespace
 
 std::string TreeSession::StatsText() {
-  std::string text =
-      "# TYPE rowfs_store_requests_total counter\n"
-      "# TYPE rowfs_store_bytes_total counter\n";
+  std::string text;
+  const auto add = [&](std::string_view name, std::string_view type,
+                       std::string_view labels, const std::string& value) {
+    const std::string head =
+        "# TYPE " + std::string(name) + " " + std::string(type) + "\n";
+    if (text.find(head) == text.npos) text += head;
+    text += std::string(name) + std::string(labels) + " " + value + "\n";
+  };
   ReadStats& stats = session_->stats();
   const std::string source = dataset_->source();
   const size_t colon = source.find("://");
   const std::string store =
       colon == source.npos ? "file" : source.substr(0, colon);
-  for (const auto& [kind, counter] : {std::pair("data", &stats.data),
-                                      std::pair("metadata", &stats.metadata)}) {
-    const std::string labels =
-        "{store=\"" + store + "\",kind=\"" + kind + "\"} ";
-    text += "rowfs_store_requests_total" + labels +
-            std::to_string(counter->requests) + "\n";
-    text += "rowfs_store_bytes_total" + labels +
-            std::to_string(counter->bytes) + "\n";
-  }
-  text += "rowfs_cache_hits_total " + std::to_string(stats.cache_hits) + "\n";
-  text +=
-      "rowfs_cache_misses_total " + std::to_string(stats.cache_misses) + "\n";
-  text +=
-      "rowfs_memory_bytes " + std::to_string(renderer_->cached_bytes()) + "\n";
+  const std::string data = "{store=\"" + store + "\",kind=\"data\"}";
+  const std::string metadata = "{store=\"" + store + "\",kind=\"metadata\"}";
+  add("rowfs_store_requests_total", "counter", data,
+      std::to_string(stats.data.requests));
+  add("rowfs_store_requests_total", "counter", metadata,
+      std::to_string(stats.metadata.requests));
+  add("rowfs_store_bytes_total", "counter", data,
+      std::to_string(stats.data.bytes));
+  add("rowfs_store_bytes_total", "counter", metadata,
+      std::to_string(stats.metadata.bytes));
+  add("rowfs_cache_hits_total", "counter", "",
+      std::to_string(stats.cache_hits));
+  add("rowfs_cache_misses_total", "counter", "",
+      std::to_string(stats.cache_misses));
+  add("rowfs_decode_seconds_total", "counter", "",
+      std::to_string(static_cast<double>(renderer_->decode_ns()) / 1e9));
+  add("rowfs_memory_bytes", "gauge", "",
+      std::to_string(renderer_->cached_bytes() + session_->cached_bytes()));
   return text;
 }
 
 Result<std::unique_ptr<TreeSession>> TreeSession::Open(const Args& args,
-                                                       const Logger* log) {
+                                                       Logger* log) {
   auto self = std::unique_ptr<TreeSession>(new TreeSession());
   ROWFS_ASSIGN_OR_RETURN(self->session_,
-                         Session::Make(args, args.Get("--format")));
+                         Session::Make(args, args.Get("--format"), log));
   Session& session = *self->session_;
   TreeOptions options;
   ROWFS_ASSIGN_OR_RETURN(options.rows, ParseRows(args.Get("--rows")));

@@ -38,11 +38,11 @@ class TreeSession {
  public:
   // Open args.operands[0] as a tree. `log` outlives the session.
   static Result<std::unique_ptr<TreeSession>> Open(const Args& args,
-                                                   const Logger* log);
+                                                   Logger* log);
 
   Tree& tree() { return *tree_; }
   Session& session() { return *session_; }
-  const Dataset& dataset() const { return *dataset_; }
+  Dataset& dataset() { return *dataset_; }
 
  private:
   TreeSession() = default;

@@ -8,7 +8,7 @@ namespace rowfs {
 Prefetcher::~Prefetcher() {
   const MutexLock lock(mu_);
   stopping_ = true;
-  while (working_) ended_.Wait(mu_);
+  while (jobs_ > 0) ended_.Wait(mu_);
 }
 
 Status Prefetcher::Write(ByteSpan bytes) {
@@ -47,16 +47,22 @@ void Prefetcher::Flush() {
 }
 
 void Prefetcher::Start() {
-  {
+  for (;;) {
+    {
+      const MutexLock lock(mu_);
+      if (stopping_ || pool_ == nullptr || jobs_ == kJobsMax ||
+          lines_.size() <= jobs_ - working_) {
+        return;
+      }
+      ++jobs_;
+    }
+    // A full pool: the next write tries again.
+    if (pool_->TrySubmit([this] { Work(); })) continue;
     const MutexLock lock(mu_);
-    if (working_ || stopping_ || lines_.empty() || pool_ == nullptr) return;
-    working_ = true;
+    --jobs_;
+    ended_.NotifyAll();
+    return;
   }
-  // A full pool: the next write tries again.
-  if (pool_->TrySubmit([this] { Work(); })) return;
-  const MutexLock lock(mu_);
-  working_ = false;
-  ended_.NotifyAll();
 }
 
 void Prefetcher::Work() {
@@ -65,23 +71,25 @@ void Prefetcher::Work() {
     {
       const MutexLock lock(mu_);
       if (lines_.empty() || stopping_) {
-        working_ = false;
+        --jobs_;
         ended_.NotifyAll();
         return;
       }
       line = std::move(lines_.front());
       lines_.pop_front();
+      ++working_;
     }
     work_(line);
     const MutexLock lock(mu_);
+    --working_;
     ++done_;
   }
 }
 
 std::string Prefetcher::Text() const {
   const MutexLock lock(mu_);
-  return "pending " + std::to_string(lines_.size() + (working_ ? 1 : 0)) +
-         "\ndone " + std::to_string(done_) + "\n";
+  return "pending " + std::to_string(lines_.size() + working_) + "\ndone " +
+         std::to_string(done_) + "\n";
 }
 
 }  // namespace rowfs

@@ -1,4 +1,4 @@
-// Lines of what will be wanted, worked off in order by one job at a time.
+// Lines of what will be wanted, begun in order, a few at a time.
 //
 // Thread-safe. No lock is held while a line is worked on.
 #ifndef ROWFS_FS_TREE_PREFETCHER_H_
@@ -20,7 +20,7 @@ class Prefetcher {
   // `pool` outlives this; null: Write refuses. `work` gets one line.
   Prefetcher(ThreadPool* pool, std::function<void(const std::string&)> work)
       : pool_(pool), work_(std::move(work)) {}
-  // Waits for the line being worked on; the rest is dropped.
+  // Waits for the lines being worked on; the rest is dropped.
   ~Prefetcher();
 
   // Queue the lines in `bytes`. A last line without newline waits for what
@@ -35,6 +35,8 @@ class Prefetcher {
  private:
   static constexpr size_t kLinesMax = 1'000'000;
   static constexpr size_t kLineBytesMax = 4096;
+  // Most of a job's time goes by waiting for a network.
+  static constexpr size_t kJobsMax = 8;
 
   void Work() EXCLUDES(mu_);
   void Start() EXCLUDES(mu_);
@@ -46,7 +48,8 @@ class Prefetcher {
   std::deque<std::string> lines_ GUARDED_BY(mu_);
   std::string rest_ GUARDED_BY(mu_);  // of a line without its newline
   uint64_t done_ GUARDED_BY(mu_) = 0;
-  bool working_ GUARDED_BY(mu_) = false;
+  size_t jobs_ GUARDED_BY(mu_) = 0;
+  size_t working_ GUARDED_BY(mu_) = 0;  // lines taken out and not done
   bool stopping_ GUARDED_BY(mu_) = false;
 };
 

@@ -7,7 +7,7 @@ namespace rowfs {
 namespace {
 
 // Of one file that .rowfs/prefetch names; more would push out what came before.
-constexpr uint64_t kPrefetchBytesMax = 64 << 20;
+constexpr uint64_t kPrefetchBytesMax = 1 << 30;
 constexpr uint64_t kPrefetchReadBytes = 1 << 20;
 constexpr uint64_t kPrefetchEntriesMax = 100'000;
 
@@ -121,29 +121,33 @@ bool Tree::State::open_needed() const {
   return !options_.exact_stat && !options_.stored_only;
 }
 
-void Tree::State::PrefetchFile(NodeId id) {
-  const Result<OpenedFile> opened = Open(id, Wait::kYes);
-  if (!opened.ok()) return;
-  const auto file = handles_.Find(opened.value().handle);
+Status Tree::State::PrefetchFile(NodeId id) {
+  ROWFS_ASSIGN_OR_RETURN(const OpenedFile opened, Open(id, Wait::kYes));
+  const auto file = handles_.Find(opened.handle);
+  Status status;
   if (file && !file->file->in_memory()) {
     const uint64_t size = std::min(file->file->size(), kPrefetchBytesMax);
     Bytes buffer(std::min(size, kPrefetchReadBytes));
-    for (uint64_t at = 0; at < size; at += buffer.size()) {
-      if (!file->file->ReadAt(at, buffer).ok()) break;
+    for (uint64_t at = 0; at < size && status.ok(); at += buffer.size()) {
+      status = file->file->ReadAt(at, buffer).status();
     }
   }
-  Release(opened.value().handle);
+  Release(opened.handle);
+  return status;
 }
 
-void Tree::State::PrefetchRow(Snapshot& snapshot, uint64_t row) {
-  const auto contents = snapshot.Contents(row, Wait::kYes);
-  if (!contents.ok()) return;
-  for (const auto& [column, item] : contents.value()->blobs) {
-    const Entry entry = ItemEntry(snapshot, *contents.value(),
-                                  contents.value()->items[item], true);
-    PrefetchFile(entry.node);
+Status Tree::State::PrefetchRow(Snapshot& snapshot, uint64_t row) {
+  ROWFS_ASSIGN_OR_RETURN(const auto contents,
+                         snapshot.Contents(row, Wait::kYes));
+  Status first;  // one bad blob does not keep the others away
+  for (const auto& [column, item] : contents->blobs) {
+    const Entry entry =
+        ItemEntry(snapshot, *contents, contents->items[item], true);
+    const Status status = PrefetchFile(entry.node);
     Forget(entry.node, 1);
+    if (first.ok()) first = status;
   }
+  return first;
 }
 
 Status Tree::State::Prefetch(std::string_view line) {
@@ -152,21 +156,23 @@ Status Tree::State::Prefetch(std::string_view line) {
   }
   if (line.empty()) return {};
   Snapshot& mounted = versions_.mounted();
+  Status first;
   const auto rows = Selection::Parse(line, mounted.layout().row_count());
   if (rows.ok()) {
     for (uint64_t i = 0; i < rows.value().row_count(); ++i) {
-      PrefetchRow(mounted, rows.value().at(i));
+      const Status status = PrefetchRow(mounted, rows.value().at(i));
+      if (first.ok()) first = status;
     }
-    return {};
+    return first;
   }
   if (rows.status().code() == Code::kOutOfRange) return rows.status();
   ROWFS_ASSIGN_OR_RETURN(const Entry entry, Resolve(line, true));
   if (entry.attributes.type == NodeType::kFile) {
-    PrefetchFile(entry.node);
+    first = PrefetchFile(entry.node);
   } else {
     // A folder: the files in it, as many as are listed.
     std::vector<NodeId> files;
-    ROWFS_RETURN_IF_ERROR(ReadDir(
+    first = ReadDir(
         entry.node, 0, true, Wait::kYes, [&](const DirectoryEntry& child) {
           const bool file = child.entry.attributes.type == NodeType::kFile;
           if (file && child.entry.node != 0) {
@@ -175,14 +181,15 @@ Status Tree::State::Prefetch(std::string_view line) {
             Forget(child.entry.node, 1);
           }
           return files.size() < kPrefetchEntriesMax;
-        }));
+        });
     for (const NodeId file : files) {
-      PrefetchFile(file);
+      const Status status = PrefetchFile(file);
       Forget(file, 1);
+      if (first.ok()) first = status;
     }
   }
   Forget(entry.node, 1);
-  return {};
+  return first;
 }
 
 }  // namespace rowfs

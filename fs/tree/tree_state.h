@@ -142,8 +142,8 @@ class Tree::State {
   Result<File> OpenFile(const Place& at, Wait wait);
   Result<File> FileOf(NodeId id, Wait wait);
   void NoteSize(const Place& at, uint64_t size);
-  void PrefetchRow(Snapshot& snapshot, uint64_t row);
-  void PrefetchFile(NodeId id);
+  Status PrefetchRow(Snapshot& snapshot, uint64_t row);
+  Status PrefetchFile(NodeId id);
 
   // ---- what went wrong, for user.rowfs.error
   void NoteError(NodeId id, const Status& error) EXCLUDES(mu_);
