@@ -3,6 +3,7 @@
 
 #include "fs/cli/commands.h"
 #include "fs/cli/tree_session.h"
+#include "fs/tree/selection.h"
 
 namespace rowfs {
 namespace {

@@ -49,7 +49,13 @@ std::string PinKey(const Location& location, const ReadContext& context) {
 std::optional<ObjectMeta> FindKept(const Location& location,
                                    const ReadContext& context) {
   if (context.metas == nullptr || context.pin.empty()) return {};
-  return context.metas->GetMeta(PinKey(location, context));
+  const auto kept = context.metas->GetMeta(PinKey(location, context));
+  return kept && !kept->etag.empty() ? kept : std::nullopt;
+}
+
+uint64_t NextId() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
 }
 
 }  // namespace
@@ -59,6 +65,7 @@ ObjectReader::ObjectReader(Location location, std::optional<ObjectMeta> meta,
     : location_(std::move(location)),
       tail_(std::move(tail)),
       context_(context),
+      id_(NextId()),
       remote_(location_.store->capabilities().remote) {
   if (meta) {
     known_ = std::make_shared<Known>(Known{*meta, CacheKey(location_, *meta)});
@@ -159,11 +166,12 @@ void ObjectReader::KeepMeta(const ObjectMeta& meta) const {
   context_.metas->PutMeta(PinKey(location_, context_), meta);
 }
 
-ObjectMeta ObjectReader::meta() const {
+const ObjectMeta& ObjectReader::meta() const {
+  static const ObjectMeta kNothing;
   if (const auto known = this->known()) return known->meta;
   const auto found = location_.store->Stat(location_.path);
-  if (!found.ok() || !Learn(found.value()).ok()) return {};
-  return found.value();
+  if (!found.ok() || !Learn(found.value()).ok()) return kNothing;
+  return this->known()->meta;
 }
 
 Status ObjectReader::CheckEnd(uint64_t end) const {
@@ -182,12 +190,18 @@ Status ObjectReader::CheckRange(ByteRange range) const {
 }
 
 void ObjectReader::NoteChange(const Status& status) const {
-  if (status.code() != Code::kChanged || context_.log == nullptr) return;
+  if (status.code() != Code::kChanged) return;
   {
     const MutexLock lock(mu_);
-    if (std::exchange(change_logged_, true)) return;
+    if (std::exchange(change_noted_, true)) return;
   }
-  context_.log->Log(LogLevel::kWarn, "read", status.message());
+  // Put there again it may have another etag; the next run looks for itself.
+  if (context_.metas != nullptr && !context_.pin.empty()) {
+    context_.metas->PutMeta(PinKey(location_, context_), {});
+  }
+  if (context_.log != nullptr) {
+    context_.log->Log(LogLevel::kWarn, "read", status.message());
+  }
 }
 
 Status ObjectReader::Ask(const Known* known, ByteRange range,
@@ -240,10 +254,12 @@ Status ObjectReader::ReadThroughCache(ByteRange range, MutableByteSpan out,
     return Fetch(known.get(), range, out, kind);
   }
   const int64_t begin_ns = MonotonicNs();
-  // Before anything is known readers meet under a name of their own.
+  // Before anything is known this reader's callers meet under a name that no
+  // other reader uses: it may find the object changed.
   const std::string key =
-      known != nullptr ? known->cache_key
-                       : BlockCache::kVolatile + uri() + '\0' + context_.pin;
+      known != nullptr
+          ? known->cache_key
+          : BlockCache::kVolatile + uri() + '\0' + std::to_string(id_);
   ROWFS_ASSIGN_OR_RETURN(
       const CacheResult from,
       context_.cache->Read(

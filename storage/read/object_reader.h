@@ -90,7 +90,7 @@ class ObjectReader : public std::enable_shared_from_this<ObjectReader> {
   // One request where they are not known yet; then size 0 and no etag when it
   // fails.
   uint64_t size() const { return meta().size; }
-  ObjectMeta meta() const;
+  const ObjectMeta& meta() const;
   // kCorruption, naming the object, when it is known to end before `end`.
   Status CheckEnd(uint64_t end) const;
   const Location& location() const { return location_; }
@@ -113,7 +113,7 @@ class ObjectReader : public std::enable_shared_from_this<ObjectReader> {
                                       ReadKind kind) const;
 
  private:
-  // What is known of the object; set once.
+  // What is known of the object; set once, and then for good.
   struct Known {
     ObjectMeta meta;
     std::string cache_key;
@@ -150,11 +150,12 @@ class ObjectReader : public std::enable_shared_from_this<ObjectReader> {
   const Location location_;
   const Bytes tail_;  // the last tail_.size() bytes of the object
   const ReadContext context_;
+  const uint64_t id_;  // of this reader among all
   const bool remote_;
   mutable Readahead readahead_;
   mutable Mutex mu_;
   mutable std::shared_ptr<const Known> known_ GUARDED_BY(mu_);
-  mutable bool change_logged_ GUARDED_BY(mu_) = false;
+  mutable bool change_noted_ GUARDED_BY(mu_) = false;
 };
 
 }  // namespace rowfs

@@ -168,6 +168,8 @@ def moto():
         from moto.server import ThreadedMotoServer
     except ImportError:
         skip(f"{sys.executable} has no moto (set ROWFS_PYTHON)")
+    import logging
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host = "127.0.0.1:%d" % server.get_host_and_port()[1]

@@ -97,5 +97,30 @@ TEST_F(RetryTransportTest, EachAttemptGetsWhatIsLeftOfTheDeadline) {
   EXPECT_LT(deadlines_[2], deadlines_[1]);
 }
 
+TEST_F(RetryTransportTest, AKnownOriginIsWaitedForInGrowingSteps) {
+  std::vector<HttpRequest> seen;
+  auto fake = std::make_unique<FakeTransport>(
+      [&](const HttpRequest& request) -> Result<HttpResponse> {
+        seen.push_back(request);
+        if (seen.size() == 1) return Respond(200);
+        return Down();
+      });
+  RetryTransport transport(std::move(fake), clock_, {});
+  HttpRequest request;
+  request.url = "https://a/x";
+  ASSERT_OK(transport.Send(request));
+  EXPECT_EQ(seen[0].stall_timeout_ms, 0);
+
+  EXPECT_THAT(transport.Send(request), HasCode(Code::kDeadlineExceeded));
+
+  EXPECT_EQ(seen[1].stall_timeout_ms, 4'000);
+  EXPECT_EQ(seen[2].stall_timeout_ms, 8'000);
+  EXPECT_EQ(seen[5].stall_timeout_ms, 30'000);
+  EXPECT_EQ(seen[1].connect_timeout_ms, 2'000);
+  EXPECT_EQ(seen[3].connect_timeout_ms, 0);  // the transport's own
+  // Whoever was cut off comes back soon after the cut: no long silence.
+  EXPECT_GT(seen.size(), 100U);
+}
+
 }  // namespace
 }  // namespace rowfs

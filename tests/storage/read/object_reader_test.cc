@@ -331,6 +331,22 @@ TEST_F(PinnedReaderTest, AReplacedObjectIsChangedAndLoggedOnce) {
   EXPECT_EQ(lines.size(), 1U);
 }
 
+TEST_F(PinnedReaderTest, AfterAChangeALaterRunLooksForItself) {
+  {
+    ASSERT_OK_AND_ASSIGN(const auto reader,
+                         ObjectReader::OpenLater({store_, "o"}, context_));
+    Read(*reader, {0, 10});
+    store_->Put("o", text_);
+    Bytes bytes(10);
+    EXPECT_THAT(reader->ReadAt(500, bytes, ReadKind::kData),
+                HasCode(Code::kChanged));
+  }
+  ASSERT_OK_AND_ASSIGN(const auto reader,
+                       ObjectReader::OpenLater({store_, "o"}, context_));
+
+  EXPECT_EQ(Read(*reader, {500, 510}), Part(500, 510));
+}
+
 TEST_F(PinnedReaderTest, WhatEndsTooSoonIsSaidWhenItIsRead) {
   ASSERT_OK_AND_ASSIGN(const auto reader,
                        ObjectReader::OpenLater({store_, "o"}, context_));
