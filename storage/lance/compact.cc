@@ -45,7 +45,7 @@ Result<LanceFileVersion> WritableVersion(const pb::Manifest& manifest) {
 // Copies one group of fragments into a new one.
 class GroupCopier {
  public:
-  GroupCopier(Snapshot* snapshot, const Location& root,
+  GroupCopier(LanceSnapshot* snapshot, const Location& root,
               LanceFileVersion version)
       : snapshot_(*snapshot), root_(root), version_(version) {}
 
@@ -65,7 +65,7 @@ class GroupCopier {
   Status CopyLineage(const std::vector<size_t>& group,
                      pb::DataFragment* out) const;
 
-  Snapshot& snapshot_;
+  LanceSnapshot& snapshot_;
   const Location root_;
   const LanceFileVersion version_;
   std::unique_ptr<FragmentWriter> writer_;
@@ -202,7 +202,7 @@ Result<pb::DataFragment> GroupCopier::Run(
 // One attempt on one version; what it wrote is removed unless it is committed.
 class Compaction {
  public:
-  Compaction(std::shared_ptr<Snapshot> snapshot, const Location& root,
+  Compaction(std::shared_ptr<LanceSnapshot> snapshot, const Location& root,
              const CompactOptions& options)
       : snapshot_(std::move(snapshot)), root_(root), options_(options) {}
   ~Compaction() {
@@ -221,7 +221,7 @@ class Compaction {
   Result<CompactPlan> Plan() const;
   Status Copy(const CompactPlan& plan, pb::Transaction* transaction);
 
-  const std::shared_ptr<Snapshot> snapshot_;
+  const std::shared_ptr<LanceSnapshot> snapshot_;
   const Location root_;
   const CompactOptions& options_;
   std::vector<Location> files_;
@@ -300,7 +300,7 @@ Result<CompactResult> CompactDataset(const Location& root,
                                      const OpenContext& context) {
   Status last;
   for (uint32_t i = 0; i < std::max(options.attempts_max, 1U); ++i) {
-    ROWFS_ASSIGN_OR_RETURN(auto snapshot, Snapshot::Open(root, "", context));
+    ROWFS_ASSIGN_OR_RETURN(auto snapshot, LanceSnapshot::Open(root, "", context));
     Compaction compaction(std::move(snapshot), root, options);
     auto result = compaction.Run();
     if (result.ok()) return result;

@@ -17,7 +17,7 @@ constexpr uint64_t kRowAddressFragmentShift = 32;
 // Scans fragment after fragment; a batch never spans two.
 class Scanner final : public BatchReader {
  public:
-  Scanner(std::shared_ptr<Snapshot> snapshot, std::vector<size_t> columns,
+  Scanner(std::shared_ptr<LanceSnapshot> snapshot, std::vector<size_t> columns,
           ByteRange rows, uint64_t batch_rows, BlobDetail detail)
       : snapshot_(std::move(snapshot)),
         columns_(std::move(columns)),
@@ -62,7 +62,7 @@ class Scanner final : public BatchReader {
     return batch;
   }
 
-  const std::shared_ptr<Snapshot> snapshot_;
+  const std::shared_ptr<LanceSnapshot> snapshot_;
   const std::vector<size_t> columns_;
   Schema schema_;
   uint64_t next_;
@@ -73,7 +73,7 @@ class Scanner final : public BatchReader {
 
 class LanceTable final : public TableSource {
  public:
-  explicit LanceTable(std::shared_ptr<Snapshot> snapshot)
+  explicit LanceTable(std::shared_ptr<LanceSnapshot> snapshot)
       : snapshot_(std::move(snapshot)) {}
 
   std::string_view format() const override { return "lance"; }
@@ -102,7 +102,7 @@ class LanceTable final : public TableSource {
                                          std::span<const uint64_t> rows,
                                          BlobDetail detail);
 
-  const std::shared_ptr<Snapshot> snapshot_;
+  const std::shared_ptr<LanceSnapshot> snapshot_;
   ThreadPool columns_{8, 256};
 };
 
@@ -332,7 +332,7 @@ Result<bool> Detect(const Location& root, const OpenContext& /*context*/) {
 Result<std::unique_ptr<TableSource>> OpenTable(const Location& root,
                                                std::string_view version,
                                                const OpenContext& context) {
-  ROWFS_ASSIGN_OR_RETURN(auto snapshot, Snapshot::Open(root, version, context));
+  ROWFS_ASSIGN_OR_RETURN(auto snapshot, LanceSnapshot::Open(root, version, context));
   return std::unique_ptr<TableSource>(
       std::make_unique<LanceTable>(std::move(snapshot)));
 }

@@ -18,7 +18,7 @@ struct Target {
 };
 using Targets = std::map<uint64_t, Target>;
 
-Result<Targets> FindTargets(Snapshot* snapshot,
+Result<Targets> FindTargets(LanceSnapshot* snapshot,
                             std::span<const uint64_t> rows) {
   std::map<size_t, std::vector<uint64_t>> live;
   for (const uint64_t row : rows) {
@@ -63,7 +63,7 @@ bool SameRows(const pb::DataFragment& old, const pb::DataFragment& now) {
 // made on the way.
 class Attempt {
  public:
-  Attempt(Snapshot* latest, const Location& root)
+  Attempt(LanceSnapshot* latest, const Location& root)
       : latest_(*latest), root_(root) {}
 
   Status Add(uint64_t id, const Target& target);
@@ -86,7 +86,7 @@ class Attempt {
   }
 
  private:
-  Snapshot& latest_;
+  LanceSnapshot& latest_;
   const Location root_;
   pb::Transaction transaction_;
   uint64_t deleted_count_ = 0;
@@ -127,7 +127,7 @@ Status Attempt::Add(uint64_t id, const Target& target) {
   return {};
 }
 
-Result<DeleteResult> TryDelete(const Location& root, Snapshot* latest,
+Result<DeleteResult> TryDelete(const Location& root, LanceSnapshot* latest,
                                const Targets& targets,
                                const DeleteOptions& options) {
   Attempt attempt(latest, root);
@@ -160,7 +160,7 @@ Result<DeleteResult> DeleteRows(const Location& root,
                                 const OpenContext& context) {
   const std::string spec =
       options.version == 0 ? "" : std::to_string(options.version);
-  ROWFS_ASSIGN_OR_RETURN(auto snapshot, Snapshot::Open(root, spec, context));
+  ROWFS_ASSIGN_OR_RETURN(auto snapshot, LanceSnapshot::Open(root, spec, context));
   ROWFS_RETURN_IF_ERROR(CheckWritable(snapshot->message()).With(root.uri()));
   auto targets = FindTargets(snapshot.get(), rows);
   if (!targets.ok()) return targets.status().With(root.uri());
@@ -169,7 +169,7 @@ Result<DeleteResult> DeleteRows(const Location& root,
   for (uint32_t i = 0; i < std::max(options.attempts_max, 1U); ++i) {
     // The rows were looked up in `version`; they are deleted from the latest.
     if (i > 0 || options.version != 0) {
-      ROWFS_ASSIGN_OR_RETURN(snapshot, Snapshot::Open(root, "", context));
+      ROWFS_ASSIGN_OR_RETURN(snapshot, LanceSnapshot::Open(root, "", context));
     }
     auto result = TryDelete(root, snapshot.get(), targets.value(), options);
     if (result.ok()) return result;

@@ -14,7 +14,7 @@ ReadContext Pinned(ReadContext read, const Manifest& manifest) {
 
 }  // namespace
 
-Snapshot::Snapshot(const Location& root, ResolvedVersion resolved,
+LanceSnapshot::LanceSnapshot(const Location& root, ResolvedVersion resolved,
                    Manifest manifest, LanceSchema schema,
                    const OpenContext& context)
     : resolved_(std::move(resolved)),
@@ -26,14 +26,14 @@ Snapshot::Snapshot(const Location& root, ResolvedVersion resolved,
       blobs_(bases_, &fragments_.files, context.stores,
              context.allow_external) {}
 
-Result<std::shared_ptr<Snapshot>> Snapshot::Open(const Location& root,
+Result<std::shared_ptr<LanceSnapshot>> LanceSnapshot::Open(const Location& root,
                                                  std::string_view spec,
                                                  const OpenContext& context) {
   ROWFS_ASSIGN_OR_RETURN(ResolvedVersion resolved, ResolveVersion(root, spec));
   return Open(root, std::move(resolved), context);
 }
 
-Result<std::shared_ptr<Snapshot>> Snapshot::Open(const Location& root,
+Result<std::shared_ptr<LanceSnapshot>> LanceSnapshot::Open(const Location& root,
                                                  ResolvedVersion resolved,
                                                  const OpenContext& context) {
   ROWFS_ASSIGN_OR_RETURN(Manifest manifest,
@@ -41,15 +41,15 @@ Result<std::shared_ptr<Snapshot>> Snapshot::Open(const Location& root,
                                       resolved.name, ManifestParts::kMessage));
   auto schema = ManifestSchema(manifest.message);
   if (!schema.ok()) return schema.status().With(root.uri());
-  std::shared_ptr<Snapshot> snapshot(
-      new Snapshot(root, std::move(resolved), std::move(manifest),
+  std::shared_ptr<LanceSnapshot> snapshot(
+      new LanceSnapshot(root, std::move(resolved), std::move(manifest),
                    std::move(schema).value(), context));
   ROWFS_RETURN_IF_ERROR(snapshot->CompleteRowCounts().With(root.uri()));
   ROWFS_RETURN_IF_ERROR(snapshot->CountRows().With(root.uri()));
   return snapshot;
 }
 
-Status Snapshot::CompleteRowCounts() {
+Status LanceSnapshot::CompleteRowCounts() {
   for (pb::DataFragment& fragment : *manifest_.message.mutable_fragments()) {
     if (fragment.physical_rows() == 0) {
       ROWFS_ASSIGN_OR_RETURN(const auto reader,
@@ -66,7 +66,7 @@ Status Snapshot::CompleteRowCounts() {
   return {};
 }
 
-Status Snapshot::CountRows() {
+Status LanceSnapshot::CountRows() {
   uint64_t total = 0;
   for (const pb::DataFragment& fragment : message().fragments()) {
     first_rows_.push_back(total);
@@ -83,7 +83,7 @@ Status Snapshot::CountRows() {
   return {};
 }
 
-size_t Snapshot::FindFragment(uint64_t row) const {
+size_t LanceSnapshot::FindFragment(uint64_t row) const {
   const auto next =
       std::upper_bound(first_rows_.begin(), first_rows_.end(), row);
   return static_cast<size_t>(next - first_rows_.begin()) - 1;

@@ -16,17 +16,17 @@
 
 namespace rowfs {
 
-class Snapshot {
+class LanceSnapshot {
  public:
   // Version `spec` (see ResolveVersion) of the dataset at `root`, or version
   // `resolved` of it. What `context` points to outlives the snapshot. Errors of
   // ResolveVersion, ReadManifest and ManifestSchema; kCorruption when counts
   // contradict each other. Costs: finding the version, reading the manifest;
   // for fragments of old writers that leave counts out, opening those.
-  static Result<std::shared_ptr<Snapshot>> Open(const Location& root,
+  static Result<std::shared_ptr<LanceSnapshot>> Open(const Location& root,
                                                 std::string_view spec,
                                                 const OpenContext& context);
-  static Result<std::shared_ptr<Snapshot>> Open(const Location& root,
+  static Result<std::shared_ptr<LanceSnapshot>> Open(const Location& root,
                                                 ResolvedVersion resolved,
                                                 const OpenContext& context);
 
@@ -55,7 +55,7 @@ class Snapshot {
   size_t FindFragment(uint64_t row) const;
 
  private:
-  Snapshot(const Location& root, ResolvedVersion resolved, Manifest manifest,
+  LanceSnapshot(const Location& root, ResolvedVersion resolved, Manifest manifest,
            LanceSchema schema, const OpenContext& context);
   Status CompleteRowCounts();
   Status CountRows();

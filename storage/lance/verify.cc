@@ -11,7 +11,7 @@ constexpr uint64_t kBatchRows = 1024;
 
 class Verifier {
  public:
-  Verifier(std::shared_ptr<Snapshot> snapshot, const Location& root,
+  Verifier(std::shared_ptr<LanceSnapshot> snapshot, const Location& root,
            const VerifyOptions& options)
       : snapshot_(std::move(snapshot)), root_(root), options_(options) {}
 
@@ -32,7 +32,7 @@ class Verifier {
     if (options_.progress) options_.progress(done, snapshot_->row_count());
   }
 
-  const std::shared_ptr<Snapshot> snapshot_;
+  const std::shared_ptr<LanceSnapshot> snapshot_;
   const Location root_;
   const VerifyOptions& options_;
   std::vector<Finding> findings_;
@@ -127,7 +127,7 @@ Result<std::vector<Finding>> VerifyDataset(const Location& root,
                                            std::string_view spec,
                                            const VerifyOptions& options,
                                            const OpenContext& context) {
-  ROWFS_ASSIGN_OR_RETURN(auto snapshot, Snapshot::Open(root, spec, context));
+  ROWFS_ASSIGN_OR_RETURN(auto snapshot, LanceSnapshot::Open(root, spec, context));
   return Verifier(std::move(snapshot), root, options).Run();
 }
 

@@ -85,13 +85,13 @@ TEST_F(DeleteRowsTest, DeletesAgainFromWhatIsLeft) {
 }
 
 TEST_F(DeleteRowsTest, DropsAFragmentThatHasNoRowLeft) {
-  ASSERT_OK_AND_ASSIGN(auto before, Snapshot::Open(root_, "", context_));
+  ASSERT_OK_AND_ASSIGN(auto before, LanceSnapshot::Open(root_, "", context_));
   std::vector<uint64_t> rows;
   for (uint64_t i = 0; i < before->first_row(1); ++i) rows.push_back(i);
 
   ASSERT_OK(Delete(rows));
 
-  ASSERT_OK_AND_ASSIGN(auto after, Snapshot::Open(root_, "", context_));
+  ASSERT_OK_AND_ASSIGN(auto after, LanceSnapshot::Open(root_, "", context_));
   EXPECT_EQ(after->message().fragments_size(),
             before->message().fragments_size() - 1);
   EXPECT_EQ(after->row_count(), before->row_count() - rows.size());
@@ -118,7 +118,7 @@ TEST_F(DeleteRowsTest, RefusesRowsThatAreNotThere) {
 }
 
 TEST_F(DeleteRowsTest, SaysWhenTheRowsWereMovedMeanwhile) {
-  ASSERT_OK_AND_ASSIGN(auto snapshot, Snapshot::Open(root_, "", context_));
+  ASSERT_OK_AND_ASSIGN(auto snapshot, LanceSnapshot::Open(root_, "", context_));
   pb::Transaction rewrite;
   rewrite.set_read_version(1);
   auto* group = rewrite.mutable_rewrite()->add_groups();
