@@ -95,11 +95,13 @@ Result<std::optional<Location>> FindTable(const TableFormat& format,
 }  // namespace
 
 TableFormat WithPackReferences(TableFormat format) {
-  format.open = [open = format.open](const Location& location,
-                                     std::string_view version,
-                                     const OpenContext& context) {
+  // A Lance dataset is always a folder: not worth a request.
+  const bool may_be_file = format.name != "lance";
+  format.open = [open = format.open, may_be_file](const Location& location,
+                                                  std::string_view version,
+                                                  const OpenContext& context) {
     Location root = location;
-    if (location.store->Stat(location.path).ok()) {
+    if (may_be_file && location.store->Stat(location.path).ok()) {
       const size_t slash = root.path.rfind('/');
       root.path.resize(slash == std::string::npos ? 0 : slash);
     }

@@ -300,7 +300,8 @@ Result<CompactResult> CompactDataset(const Location& root,
                                      const OpenContext& context) {
   Status last;
   for (uint32_t i = 0; i < std::max(options.attempts_max, 1U); ++i) {
-    ROWFS_ASSIGN_OR_RETURN(auto snapshot, LanceSnapshot::Open(root, "", context));
+    ROWFS_ASSIGN_OR_RETURN(auto snapshot,
+                           LanceSnapshot::Open(root, "", context));
     Compaction compaction(std::move(snapshot), root, options);
     auto result = compaction.Run();
     if (result.ok()) return result;

@@ -332,7 +332,8 @@ Result<bool> Detect(const Location& root, const OpenContext& /*context*/) {
 Result<std::unique_ptr<TableSource>> OpenTable(const Location& root,
                                                std::string_view version,
                                                const OpenContext& context) {
-  ROWFS_ASSIGN_OR_RETURN(auto snapshot, LanceSnapshot::Open(root, version, context));
+  ROWFS_ASSIGN_OR_RETURN(auto snapshot,
+                         LanceSnapshot::Open(root, version, context));
   return std::unique_ptr<TableSource>(
       std::make_unique<LanceTable>(std::move(snapshot)));
 }

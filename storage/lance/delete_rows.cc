@@ -160,7 +160,8 @@ Result<DeleteResult> DeleteRows(const Location& root,
                                 const OpenContext& context) {
   const std::string spec =
       options.version == 0 ? "" : std::to_string(options.version);
-  ROWFS_ASSIGN_OR_RETURN(auto snapshot, LanceSnapshot::Open(root, spec, context));
+  ROWFS_ASSIGN_OR_RETURN(auto snapshot,
+                         LanceSnapshot::Open(root, spec, context));
   ROWFS_RETURN_IF_ERROR(CheckWritable(snapshot->message()).With(root.uri()));
   auto targets = FindTargets(snapshot.get(), rows);
   if (!targets.ok()) return targets.status().With(root.uri());

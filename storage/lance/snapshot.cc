@@ -15,8 +15,8 @@ ReadContext Pinned(ReadContext read, const Manifest& manifest) {
 }  // namespace
 
 LanceSnapshot::LanceSnapshot(const Location& root, ResolvedVersion resolved,
-                   Manifest manifest, LanceSchema schema,
-                   const OpenContext& context)
+                             Manifest manifest, LanceSchema schema,
+                             const OpenContext& context)
     : resolved_(std::move(resolved)),
       manifest_(std::move(manifest)),
       lance_schema_(std::move(schema)),
@@ -26,16 +26,15 @@ LanceSnapshot::LanceSnapshot(const Location& root, ResolvedVersion resolved,
       blobs_(bases_, &fragments_.files, context.stores,
              context.allow_external) {}
 
-Result<std::shared_ptr<LanceSnapshot>> LanceSnapshot::Open(const Location& root,
-                                                 std::string_view spec,
-                                                 const OpenContext& context) {
+Result<std::shared_ptr<LanceSnapshot>> LanceSnapshot::Open(
+    const Location& root, std::string_view spec, const OpenContext& context) {
   ROWFS_ASSIGN_OR_RETURN(ResolvedVersion resolved, ResolveVersion(root, spec));
   return Open(root, std::move(resolved), context);
 }
 
-Result<std::shared_ptr<LanceSnapshot>> LanceSnapshot::Open(const Location& root,
-                                                 ResolvedVersion resolved,
-                                                 const OpenContext& context) {
+Result<std::shared_ptr<LanceSnapshot>> LanceSnapshot::Open(
+    const Location& root, ResolvedVersion resolved,
+    const OpenContext& context) {
   ROWFS_ASSIGN_OR_RETURN(Manifest manifest,
                          ReadManifest(resolved.root.Join("_versions"),
                                       resolved.name, ManifestParts::kMessage));
@@ -43,7 +42,7 @@ Result<std::shared_ptr<LanceSnapshot>> LanceSnapshot::Open(const Location& root,
   if (!schema.ok()) return schema.status().With(root.uri());
   std::shared_ptr<LanceSnapshot> snapshot(
       new LanceSnapshot(root, std::move(resolved), std::move(manifest),
-                   std::move(schema).value(), context));
+                        std::move(schema).value(), context));
   ROWFS_RETURN_IF_ERROR(snapshot->CompleteRowCounts().With(root.uri()));
   ROWFS_RETURN_IF_ERROR(snapshot->CountRows().With(root.uri()));
   return snapshot;

@@ -23,12 +23,11 @@ class LanceSnapshot {
   // ResolveVersion, ReadManifest and ManifestSchema; kCorruption when counts
   // contradict each other. Costs: finding the version, reading the manifest;
   // for fragments of old writers that leave counts out, opening those.
-  static Result<std::shared_ptr<LanceSnapshot>> Open(const Location& root,
-                                                std::string_view spec,
-                                                const OpenContext& context);
-  static Result<std::shared_ptr<LanceSnapshot>> Open(const Location& root,
-                                                ResolvedVersion resolved,
-                                                const OpenContext& context);
+  static Result<std::shared_ptr<LanceSnapshot>> Open(
+      const Location& root, std::string_view spec, const OpenContext& context);
+  static Result<std::shared_ptr<LanceSnapshot>> Open(
+      const Location& root, ResolvedVersion resolved,
+      const OpenContext& context);
 
   const ResolvedVersion& resolved() const { return resolved_; }
   const Manifest& manifest() const { return manifest_; }
@@ -55,8 +54,9 @@ class LanceSnapshot {
   size_t FindFragment(uint64_t row) const;
 
  private:
-  LanceSnapshot(const Location& root, ResolvedVersion resolved, Manifest manifest,
-           LanceSchema schema, const OpenContext& context);
+  LanceSnapshot(const Location& root, ResolvedVersion resolved,
+                Manifest manifest, LanceSchema schema,
+                const OpenContext& context);
   Status CompleteRowCounts();
   Status CountRows();
 

@@ -127,7 +127,8 @@ Result<std::vector<Finding>> VerifyDataset(const Location& root,
                                            std::string_view spec,
                                            const VerifyOptions& options,
                                            const OpenContext& context) {
-  ROWFS_ASSIGN_OR_RETURN(auto snapshot, LanceSnapshot::Open(root, spec, context));
+  ROWFS_ASSIGN_OR_RETURN(auto snapshot,
+                         LanceSnapshot::Open(root, spec, context));
   return Verifier(std::move(snapshot), root, options).Run();
 }
 

@@ -287,11 +287,13 @@ Status ObjectReader::ReadThroughCache(ByteRange range, MutableByteSpan out,
 }
 
 void ObjectReader::BringAhead(ByteRange range) const {
+  if (range.empty()) return;
+  ReadaheadBudget& budget = *context_.ahead;
+  const uint64_t part_max = std::min(kAheadPartBytes, budget.bytes_max / 4 + 1);
   while (!range.empty()) {
     const ByteRange part{range.begin,
-                         std::min(range.end, range.begin + kAheadPartBytes)};
+                         std::min(range.end, range.begin + part_max)};
     range.begin = part.end;
-    ReadaheadBudget& budget = *context_.ahead;
     if (budget.in_use.fetch_add(part.size()) + part.size() > budget.bytes_max) {
       budget.in_use -= part.size();
       return;

@@ -212,6 +212,12 @@ def make_clips(folder, count, seconds=4, rate=25, gop=50):
              str(folder / f"clip{i:03d}.mp4")], check=True)
 
 
+def blob_of(row):
+    """The one file of a row's folder that is not a value."""
+    return [path for path in pathlib.Path(row).iterdir()
+            if path.is_file() and path.suffix not in (".json", ".txt")][0]
+
+
 def stats(mount):
     """.rowfs/stats as {name{labels}: value}."""
     lines = (mount / ".rowfs/stats").read_text().splitlines()

@@ -8,8 +8,8 @@ import subprocess
 import tempfile
 import time
 
-from common import (Proxy, Rowfs, main, make_clips, moto, request, rounds,
-                    stats, trace, upload)
+from common import (Proxy, Rowfs, blob_of, main, make_clips, moto, request,
+                    rounds, stats, trace, upload)
 
 CLIPS = 30
 _rig = {}
@@ -137,7 +137,7 @@ def random_readers_bring_nothing_in_excess(program):
     data = random.Random(3).randbytes(8 << 20)
     request(host, "PUT", "/bkt/flat/data.png", data)
     with rowfs, rowfs.mount("s3://bkt/flat") as mount:
-        path = mount / "rows/000000/data.png"
+        path = blob_of(mount / "rows/000000")
         before = stats(mount)
         file = os.open(path, os.O_RDONLY)
         os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)

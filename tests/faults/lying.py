@@ -11,7 +11,7 @@ import threading
 import time
 import zlib
 
-from common import Rowfs, Server, main, span
+from common import Rowfs, Server, blob_of, main, span
 
 READERS = 16
 SECONDS = float(os.environ.get("ROWFS_FAULT_SECONDS", "1"))
@@ -49,14 +49,14 @@ class Liar:
         self.reply(handler, part)
 
     def reply(self, handler, part, body=None, said=None, status=206,
-              headers=(), cut=None):
+              headers=(), cut=None, etag=None):
         body = DATA[slice(*part)] if body is None and part else body
         handler.send_response(status if part else 200)
         if part:
             said = said or part
             handler.send_header(
                 "Content-Range", f"bytes {said[0]}-{said[1] - 1}/{SIZE}")
-        handler.send_header("ETag", self.etag)
+        handler.send_header("ETag", etag or self.etag)
         for name, value in headers:
             handler.send_header(name, value)
         length = SIZE if body is None else len(body)
@@ -138,9 +138,7 @@ def wrong_total(liar, handler, part):
 
 def other_version(liar, handler, part):
     """One answer of another version, as an inconsistent mirror gives it."""
-    liar.etag, kept = '"two"', liar.etag
-    liar.reply(handler, part, body=OTHER[slice(*part)])
-    liar.etag = kept
+    liar.reply(handler, part, body=OTHER[slice(*part)], etag='"two"')
 
 
 def status_503(liar, handler, part):
@@ -245,9 +243,7 @@ def each_fault_gives_right_bytes_or_an_error(program):
     for fault in FAULTS:
         liar, errors = Liar(), []
         with Rowfs(program) as rowfs, rowfs.mount(liar.url) as mount:
-            names = os.listdir(mount / "rows/000000")
-            name = [n for n in names if n.startswith("image")][0]
-            path = mount / "rows/000000" / name
+            path = blob_of(mount / "rows/000000")
             assert os.stat(path).st_size == SIZE
             liar.fault = fault
             sixteen(path, SECONDS, errors)
@@ -268,7 +264,7 @@ def each_fault_gives_right_bytes_or_an_error(program):
 def an_object_that_changes_is_stale_for_good(program):
     liar = Liar()
     with Rowfs(program) as rowfs, rowfs.mount(liar.url) as mount:
-        path = mount / "rows/000000/image.bin"
+        path = blob_of(mount / "rows/000000")
         with open(path, "rb", buffering=0) as file:
             assert os.pread(file.fileno(), 100, 0) == DATA[:100]
             liar.etag = '"two"'
@@ -292,10 +288,10 @@ def a_reader_is_killed_at_once_and_ls_goes_on(program):
         handler.close_connection = True
 
     with Rowfs(program) as rowfs, rowfs.mount(liar.url) as mount:
-        os.listdir(mount / "rows/000000")
+        path = blob_of(mount / "rows/000000")
         liar.fault = hang
         readers = [subprocess.Popen(
-            ["dd", f"if={mount}/rows/000000/image.bin", "of=/dev/null",
+            ["dd", f"if={path}", "of=/dev/null",
              "bs=4k", "count=1", f"skip={100 + i * 400}"],
             stderr=subprocess.DEVNULL) for i in range(12)]
         while liar.fired == 0:
@@ -303,7 +299,7 @@ def a_reader_is_killed_at_once_and_ls_goes_on(program):
         # Names and what is in memory do not stand behind the network.
         ls = subprocess.run(["ls", "-lR", mount / "rows"], timeout=30,
                             capture_output=True, check=True)
-        assert b"image.bin" in ls.stdout
+        assert path.name.encode() in ls.stdout
         for reader in readers:
             reader.kill()
         for reader in readers:
