@@ -9,7 +9,7 @@ namespace rowfs {
 namespace {
 
 // What runs side by side; each waits for the network most of the time.
-constexpr size_t kThreads = 8;
+constexpr size_t kThreads = 32;
 
 // "0,5-6,100-" as lines of single rows, anything else as it is.
 std::vector<std::string> LinesOf(const std::string& operand,

@@ -11,6 +11,13 @@ constexpr uint64_t kPrefetchBytesMax = 1 << 30;
 constexpr uint64_t kPrefetchReadBytes = 1 << 20;
 constexpr uint64_t kPrefetchEntriesMax = 100'000;
 
+// One bad file among many keeps nothing away and cannot be brought better.
+Status NotBrought(const Status& status) {
+  const bool bad = status.code() == Code::kCorruption ||
+                   status.code() == Code::kUnsupported;
+  return bad ? Status() : status;
+}
+
 }  // namespace
 
 Result<Tree::State::File> Tree::State::OpenFile(const Place& at, Wait wait) {
@@ -139,13 +146,13 @@ Status Tree::State::PrefetchFile(NodeId id) {
 Status Tree::State::PrefetchRow(Snapshot& snapshot, uint64_t row) {
   ROWFS_ASSIGN_OR_RETURN(const auto contents,
                          snapshot.Contents(row, Wait::kYes));
-  Status first;  // one bad blob does not keep the others away
+  Status first;
   for (const auto& [column, item] : contents->blobs) {
     const Entry entry =
         ItemEntry(snapshot, *contents, contents->items[item], true);
     const Status status = PrefetchFile(entry.node);
     Forget(entry.node, 1);
-    if (first.ok()) first = status;
+    if (first.ok()) first = NotBrought(status);
   }
   return first;
 }
@@ -185,7 +192,7 @@ Status Tree::State::Prefetch(std::string_view line) {
     for (const NodeId file : files) {
       const Status status = PrefetchFile(file);
       Forget(file, 1);
-      if (first.ok()) first = status;
+      if (first.ok()) first = NotBrought(status);
     }
   }
   Forget(entry.node, 1);

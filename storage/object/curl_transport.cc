@@ -166,9 +166,7 @@ Code CodeOf(CURLcode code) {
       code == CURLE_SSL_ISSUER_ERROR) {
     return Code::kPermissionDenied;
   }
-  if (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL) {
-    return Code::kInvalidArgument;
-  }
+  if (code == CURLE_URL_MALFORMAT) return Code::kInvalidArgument;
   if (code == CURLE_OUT_OF_MEMORY) return Code::kResourceExhausted;
   return Code::kUnavailable;
 }
@@ -351,6 +349,10 @@ class CurlTransport final : public HttpTransport {
     // Broken off after it began: the response says so.
     if (CodeOf(code) == Code::kUnavailable && transfer.response.status != 0) {
       return {};
+    }
+    // The scheme was checked; what curl calls unsupported is the answer.
+    if (code == CURLE_UNSUPPORTED_PROTOCOL) {
+      return {Code::kUnavailable, what + "what it answers is not HTTP"};
     }
     return {CodeOf(code), what + ::curl_easy_strerror(code)};
   }

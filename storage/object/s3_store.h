@@ -48,9 +48,9 @@ class S3Store final : public ObjectStore {
                                MutableByteSpan out) override;
   Result<Tail> ReadTail(const std::string& path, uint64_t wanted) override;
   Result<std::vector<ListEntry>> List(const std::string& directory) override;
-  // Memory: one part; with kIfAbsent the whole object, which has to go in one
-  // request. Before the first kIfAbsent the store is tried once with a scratch
-  // object: kUnsupported when it would overwrite.
+  // Memory: one part; with kIfAbsent up to 64 MiB, which go in one request (a
+  // larger object goes in parts). Before the first kIfAbsent the store is tried
+  // once with a scratch object: kUnsupported when it would overwrite.
   Result<std::unique_ptr<ObjectWriter>> Create(const std::string& path,
                                                PutMode mode) override;
   Status Remove(const std::string& path) override;

@@ -9,8 +9,9 @@
 namespace rowfs {
 namespace {
 
-// What may be created at once, in memory and in one request.
-constexpr uint64_t kIfAbsentBytesMax = uint64_t{1} << 30;
+// Up to here creating is one request, which every store decides at once; above,
+// parts, whose completion carries the condition.
+constexpr uint64_t kIfAbsentBytesMax = uint64_t{64} << 20;
 constexpr size_t kPartsMax = 10'000;
 
 }  // namespace
@@ -34,22 +35,27 @@ uint64_t S3Writer::PartBytes() const {
 
 Status S3Writer::Write(ByteSpan bytes) {
   ROWFS_RETURN_IF_ERROR(status_);
-  if (mode_ == PutMode::kIfAbsent) {
-    if (bytes.size() > kIfAbsentBytesMax - buffer_.size()) {
-      status_ = Status(Code::kResourceExhausted,
-                       store_.Uri(key_) + ": too large to create at once");
+  if (mode_ == PutMode::kIfAbsent && upload_id_.empty()) {
+    if (bytes.size() <= kIfAbsentBytesMax - buffer_.size()) {
+      AppendBytes(&buffer_, bytes);
+      return {};
+    }
+    if (store_.Stat(key_).ok()) {
+      status_ =
+          Status(Code::kAlreadyExists, store_.Uri(key_) + ": is there already");
       return status_;
     }
-    AppendBytes(&buffer_, bytes);
-    return {};
   }
   while (!bytes.empty() && status_.ok()) {
+    // The last part is sent by Finish, so a small object stays one PUT.
+    if (buffer_.size() >= PartBytes()) {
+      status_ = SendPart();
+      continue;
+    }
     const uint64_t room = PartBytes() - buffer_.size();
     const size_t size = std::min<size_t>(room, bytes.size());
     AppendBytes(&buffer_, bytes.first(size));
     bytes = bytes.subspan(size);
-    // The last part is sent by Finish, so a small object stays one PUT.
-    if (buffer_.size() >= PartBytes() && !bytes.empty()) status_ = SendPart();
   }
   return status_;
 }
@@ -96,6 +102,9 @@ Status S3Writer::Complete() {
   HttpRequest request;
   request.method = "POST";
   request.body = AsBytes(body);
+  if (mode_ == PutMode::kIfAbsent) {
+    request.headers.emplace_back("If-None-Match", "*");
+  }
   ROWFS_ASSIGN_OR_RETURN(
       const HttpResponse response,
       store_.Send(request, TargetWith("uploadId=" + upload_id_)));
@@ -104,6 +113,9 @@ Status S3Writer::Complete() {
   if (response.status == 200 && xml.ok() && xml.value().name != "Error") {
     upload_id_.clear();
     return {};
+  }
+  if (response.status == 412) {
+    return {Code::kAlreadyExists, store_.Uri(key_) + ": is there already"};
   }
   HttpResponse failed = response;
   if (failed.status == 200) failed.status = 500;

@@ -19,6 +19,28 @@ std::string BytesKey(const std::string& uri, const std::string& etag) {
   return "whole " + uri + '\0' + etag;
 }
 
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+// What a listing of its folder says about `path`. Without an etag nothing would
+// tell a change.
+std::optional<ObjectMeta> FindIn(const std::vector<ListEntry>& entries,
+                                 const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  const auto found =
+      std::lower_bound(entries.begin(), entries.end(), name,
+                       [](const ListEntry& entry, const std::string& n) {
+                         return entry.name < n;
+                       });
+  if (found == entries.end() || found->name != name || found->is_directory ||
+      found->meta.etag.empty()) {
+    return {};
+  }
+  return found->meta;
+}
+
 // A store's answers "there is none" are kept as this size.
 constexpr uint64_t kAbsent = UINT64_MAX;
 
@@ -70,29 +92,21 @@ void CachedStore::Note(const std::string& path, std::string_view what,
 }
 
 std::optional<ObjectMeta> CachedStore::FindListed(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  const std::string folder =
-      slash == std::string::npos ? "" : path.substr(0, slash);
-  const std::string name =
-      slash == std::string::npos ? path : path.substr(slash + 1);
   const MutexLock lock(mu_);
-  const auto listing = listings_.find(folder);
+  const auto listing = listings_.find(FolderOf(path));
   if (listing == listings_.end() ||
       listing->second.listed_ns + kListedNs < Now()) {
     return {};
   }
-  const auto& entries = listing->second.entries;
-  const auto found =
-      std::lower_bound(entries.begin(), entries.end(), name,
-                       [](const ListEntry& entry, const std::string& n) {
-                         return entry.name < n;
-                       });
-  // Without an etag nothing would tell a change.
-  if (found == entries.end() || found->name != name || found->is_directory ||
-      found->meta.etag.empty()) {
-    return {};
-  }
-  return found->meta;
+  return FindIn(listing->second.entries, path);
+}
+
+std::optional<ObjectMeta> CachedStore::FindKept(const std::string& path) const {
+  if (options_.disk == nullptr) return {};
+  MetaKeeper keeper(*options_.disk);
+  if (const auto kept = keeper.GetMeta("stat " + Uri(path))) return kept;
+  const auto listing = keeper.GetListing("list " + Uri(FolderOf(path)));
+  return listing ? FindIn(*listing, path) : std::nullopt;
 }
 
 void CachedStore::Forget() {
@@ -124,9 +138,7 @@ Status CachedStore::NotKept(const std::string& path) const {
 Result<ObjectMeta> CachedStore::Stat(const std::string& path) {
   const std::string key = "stat " + Uri(path);
   if (options_.offline) {
-    const auto kept = options_.disk == nullptr
-                          ? std::nullopt
-                          : MetaKeeper(*options_.disk).GetMeta(key);
+    const auto kept = FindKept(path);
     if (!kept) return NotKept(path);
     if (kept->size == kAbsent) {
       return Status(Code::kNotFound, Uri(path) + ": there is none");

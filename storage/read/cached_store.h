@@ -66,6 +66,8 @@ class CachedStore final : public ObjectStore {
 
   // What a listing said about `path` a moment ago.
   std::optional<ObjectMeta> FindListed(const std::string& path) EXCLUDES(mu_);
+  // What an earlier run found out about it, size UINT64_MAX: there is none.
+  std::optional<ObjectMeta> FindKept(const std::string& path) const;
   void Forget() EXCLUDES(mu_);
   // The bytes [begin, begin + out.size()) from disk; false when any is missing.
   bool ReadKept(const std::string& path, const std::string& etag,

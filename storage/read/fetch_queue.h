@@ -23,8 +23,8 @@
 namespace rowfs {
 
 struct FetchLimits {
-  size_t per_store = 32;                 // requests at a time
-  size_t per_object = 16;                // of them to one object
+  size_t per_store = 64;                 // requests at a time
+  size_t per_object = 32;                // of them to one object
   uint64_t request_bytes_max = 8 << 20;  // of a merged request
 };
 

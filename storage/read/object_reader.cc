@@ -229,7 +229,9 @@ Status ObjectReader::Ask(const Known* known, ByteRange range,
                          .status = status});
   }
   NoteChange(status);
-  if (status.code() == Code::kOutOfRange) {
+  // What names an object that was not looked at before is damaged without it.
+  const bool gone = known == nullptr && status.code() == Code::kNotFound;
+  if (gone || status.code() == Code::kOutOfRange) {
     return {Code::kCorruption, std::string(status.message())};
   }
   return status;

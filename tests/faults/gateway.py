@@ -202,7 +202,7 @@ def awkward_keys_are_signed_right(program):
 def large_objects_go_in_parts(program):
     _, rowfs = rig(program)
     with rowfs:
-        data = os.urandom(21 << 20)
+        data = os.urandom(70 << 20)
         (rowfs.folder / "big").mkdir()
         (rowfs.folder / "big/a.png").write_bytes(data)
         target = "s3://bkt/big.lance"

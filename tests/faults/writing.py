@@ -94,7 +94,7 @@ def a_killed_ingest_shows_nothing_and_can_be_repeated(program):
 
 
 def a_failed_upload_is_aborted(program):
-    """Large objects go in parts; when one is refused nothing stays behind."""
+    """Very large objects go in parts; when one is refused nothing stays behind."""
     proxy, rowfs = rig(program)
     forward, refused = proxy.forward, []
 
@@ -110,7 +110,7 @@ def a_failed_upload_is_aborted(program):
     with rowfs:
         big = rowfs.folder / "big"
         big.mkdir()
-        (big / "a.png").write_bytes(os.urandom(20 << 20))
+        (big / "a.png").write_bytes(os.urandom(70 << 20))
         proxy.RequestHandlerClass.do_PUT = lambda self: refuse_parts(self)
         done = rowfs.run("ingest", big, "--output", "s3://bkt/three.lance",
                          code=1)

@@ -128,6 +128,18 @@ TEST_F(CachedStoreTest, OfflineServesTheLastAnswersAndNamesTheRest) {
   EXPECT_EQ(Asked(), "");
 }
 
+TEST_F(CachedStoreTest, OfflineAListingSpeaksForWhatWasReadByIt) {
+  {
+    const auto store = Make();
+    ASSERT_OK(store->List("d"));
+    ASSERT_OK(store->ReadTail("d/a", 100));
+  }
+  clock_.SleepMs(60'000);
+  const auto store = Make(/*offline=*/true);
+
+  EXPECT_EQ(AsText(store->ReadTail("d/a", 100).value().bytes), "alpha");
+}
+
 TEST_F(CachedStoreTest, RequestsAreCounted) {
   const auto store = Make();
   ASSERT_OK(store->List("d"));
