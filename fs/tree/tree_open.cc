@@ -13,8 +13,8 @@ constexpr uint64_t kPrefetchEntriesMax = 100'000;
 
 // One bad file among many keeps nothing away and cannot be brought better.
 Status NotBrought(const Status& status) {
-  const bool bad = status.code() == Code::kCorruption ||
-                   status.code() == Code::kUnsupported;
+  const bool bad =
+      status.code() == Code::kCorruption || status.code() == Code::kUnsupported;
   return bad ? Status() : status;
 }
 

@@ -236,9 +236,9 @@ Result<std::shared_ptr<Dataset>> Dataset::Open(
   const auto object = location.store->Stat(location.path);
   if (!object.ok() && !location.store->List(location.path).ok()) {
     const bool absent = object.status().code() == Code::kNotFound;
-    return absent ? Status(Code::kNotFound,
-                           location.uri() + ": there is nothing")
-                  : object.status();
+    return absent
+               ? Status(Code::kNotFound, location.uri() + ": there is nothing")
+               : object.status();
   }
   return Status(Code::kUnsupported,
                 location.uri() + ": not a dataset rowfs knows (tried " + tried +

@@ -258,10 +258,9 @@ Status ObjectReader::ReadThroughCache(ByteRange range, MutableByteSpan out,
   const int64_t begin_ns = MonotonicNs();
   // Before anything is known this reader's callers meet under a name that no
   // other reader uses: it may find the object changed.
-  const std::string key =
-      known != nullptr
-          ? known->cache_key
-          : BlockCache::kVolatile + uri() + '\0' + std::to_string(id_);
+  const std::string key = known != nullptr ? known->cache_key
+                                           : BlockCache::kVolatile + uri() +
+                                                 '\0' + std::to_string(id_);
   ROWFS_ASSIGN_OR_RETURN(
       const CacheResult from,
       context_.cache->Read(

@@ -167,8 +167,7 @@ uint16_t Shown(const uint8_t* at, const Raster& r) {
     return static_cast<uint8_t>(value);
   } else if constexpr (std::is_same_v<T, uint32_t>) {
     const int spare = r.bits == 0 ? 16 : r.bits - 16;
-    return static_cast<uint16_t>(
-        std::min<uint32_t>(value >> spare, 65535));
+    return static_cast<uint16_t>(std::min<uint32_t>(value >> spare, 65535));
   } else if constexpr (std::is_same_v<T, int32_t>) {
     return static_cast<uint16_t>(value < 0 ? 0 : value >> 15);
   } else if constexpr (std::is_same_v<T, uint16_t>) {
@@ -354,8 +353,7 @@ ImageShape ShownShape(const Raster& raster) {
   ImageShape shape;
   shape.width = raster.width;
   shape.height = raster.height;
-  shape.deep =
-      raster.type != SampleType::kU8 && raster.type != SampleType::kI8;
+  shape.deep = raster.type != SampleType::kU8 && raster.type != SampleType::kI8;
   shape.gray = raster.colors == 1;
   shape.alpha = raster.alpha;
   return shape;

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "index/plugins/common/bytes.h"
-#include "index/plugins/common/status.h"
 #include "index/plugins/common/libav.h"
+#include "index/plugins/common/status.h"
 #include "index/plugins/video/media_index.h"
 #include "index/plugins/video/param_sets.h"
 

@@ -11,8 +11,8 @@
 #include <string>
 
 #include "index/plugins/common/bytes.h"
-#include "index/plugins/common/status.h"
 #include "index/plugins/common/libav.h"
+#include "index/plugins/common/status.h"
 #include "index/plugins/video/media_index.h"
 
 namespace rowfs::plugin {

@@ -12,9 +12,9 @@
 
 #include "index/abi/rowfs_plugin.h"
 #include "index/plugins/common/emit.h"
+#include "index/plugins/common/libav.h"
 #include "index/plugins/video/container.h"
 #include "index/plugins/video/ingest.h"
-#include "index/plugins/common/libav.h"
 #include "index/plugins/video/pes.h"
 #include "index/plugins/video/planner.h"
 #include "index/plugins/video/probe.h"

@@ -8,8 +8,8 @@
 #include <cstdint>
 
 #include "index/plugins/common/image_encoder.h"
-#include "index/plugins/common/status.h"
 #include "index/plugins/common/libav.h"
+#include "index/plugins/common/status.h"
 #include "index/plugins/video/media_index.h"
 #include "index/plugins/video/orientation.h"
 

@@ -28,7 +28,7 @@ constexpr char kTone[] =
 // How a sound is compared with the decode from the start.
 enum class Same {
   kEqual,  // bit for bit
-  kNear,  // decoders add noise, or remember without end: little difference
+  kNear,   // decoders add noise, or remember without end: little difference
 };
 
 struct Kind {

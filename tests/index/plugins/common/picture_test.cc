@@ -88,8 +88,7 @@ TEST(Picture, HasTheSizesItSays) {
       const SampleType type = deep ? SampleType::kU16 : SampleType::kU8;
       const Raster r = MakeRaster(5, 3, channels, type).value();
       for (const ImageFormat f : kImageFormats) {
-        const auto size =
-            ExactImageSize(f, ShownShape(r), {});
+        const auto size = ExactImageSize(f, ShownShape(r), {});
         const auto file = EncodeRaster(r, f, {});
         ASSERT_TRUE(file.ok()) << ImageExtension(f) << file.status().message();
         if (size) {
