@@ -173,6 +173,7 @@ std::vector<std::string> PreviewReader::AddViews(const std::string& folder,
   };
   std::map<std::string, Candidate> best;  // by stem
   std::vector<std::string> stems;         // in order
+  std::string last_error;
   for (const Name& name : names) {
     const auto [stem, suffix] = Split(name.text);
     if (name.type != NodeType::kDirectory || suffix.empty() ||
@@ -181,8 +182,10 @@ std::vector<std::string> PreviewReader::AddViews(const std::string& folder,
     }
     const auto listed = ListFolder(folder + "/" + name.text, kNamesMax);
     if (!listed.ok()) {
-      row->errors.push_back(name.text + ": " +
-                            std::string(listed.status().message()));
+      // All views of a blob fail for one reason; it is told once.
+      const std::string error(listed.status().message());
+      if (error != last_error) row->errors.push_back(name.text + ": " + error);
+      last_error = error;
       continue;
     }
     Candidate candidate{name.text, {}};
