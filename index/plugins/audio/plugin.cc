@@ -434,7 +434,9 @@ int32_t Foresee(rowfs_str file_name, const rowfs_entry_sink* out,
                 rowfs_error* error) {
   return Guarded(error, [&]() -> Status {
     if (!IsSoundName(FromStr(file_name))) return {};
-    for (const auto& entry : SoundViews::ListTop({})) {
+    rowfs::plugin::SoundHead head;
+    head.stored = false;
+    for (const auto& entry : SoundViews::ListTop(head)) {
       PLUGIN_RETURN_IF_ERROR(rowfs::plugin::Emit(entry, *out));
     }
     return {};
