@@ -56,6 +56,10 @@ constexpr Flag kLsFlags[] = {
     kAllowExternalFlag,
     kCacheDirFlag,
     kMemoryFlag,
+    kOfflineFlag,
+    kTraceFlag,
+    kCaFileFlag,
+    kHedgeFlag,
     kInProcessFlag,
     kFormatFlag,
 };
@@ -117,6 +121,8 @@ constexpr Flag kVerifyFlags[] = {
     {"--quick", "", "files, counts and where blobs lie; do not read values"},
     kJsonFlag,
     kAllowExternalFlag,
+    kTraceFlag,
+    kCaFileFlag,
     kFormatFlag,
 };
 
@@ -169,6 +175,10 @@ constexpr Flag kScanFlags[] = {
     kAllowExternalFlag,
     kCacheDirFlag,
     kMemoryFlag,
+    kOfflineFlag,
+    kTraceFlag,
+    kCaFileFlag,
+    kHedgeFlag,
     kInProcessFlag,
     kFormatFlag,
 };
@@ -186,6 +196,10 @@ constexpr Flag kPreviewFlags[] = {
     kAllowExternalFlag,
     kCacheDirFlag,
     kMemoryFlag,
+    kOfflineFlag,
+    kTraceFlag,
+    kCaFileFlag,
+    kHedgeFlag,
     kInProcessFlag,
     kFormatFlag,
 };

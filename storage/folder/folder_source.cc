@@ -57,6 +57,12 @@ class Lister {
         NoteHidden(path);
         continue;
       }
+      if (path == kUnfinishedMarker) {
+        return {Code::kNotFound,
+                root_.uri() +
+                    ": no dataset yet: an ingest into it was not "
+                    "finished; the same command again completes it"};
+      }
       if (entry.is_directory) {
         ROWFS_RETURN_IF_ERROR(Walk(path, depth + 1));
       } else if (files_.size() < kFilesMax) {
@@ -474,13 +480,6 @@ TableFormat FolderFormat(const TableFormat* metadata_format) {
       return Status(Code::kInvalidArgument, location.uri() +
                                                 ": a folder has no version \"" +
                                                 std::string(version) + "\"");
-    }
-    const Location marker = location.Join(kUnfinishedMarker);
-    if (marker.store->Stat(marker.path).ok()) {
-      return Status(Code::kNotFound,
-                    location.uri() +
-                        ": no dataset yet: an ingest into it was not "
-                        "finished; the same command again completes it");
     }
     if (!open_table) return FolderSource::Open(location, context, nullptr);
     return FolderSource::Open(location, context,
