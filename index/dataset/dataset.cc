@@ -308,20 +308,15 @@ void Dataset::Remember(std::shared_ptr<const Row> row) {
   const MutexLock lock(mu_);
   const uint64_t number = row->number;
   if (by_row_.contains(number)) return;
-  recent_.push_front(std::move(row));
-  by_row_[number] = recent_.begin();
   // Rows of tables that hold their blobs are as large as these.
-  uint64_t bytes = 0;
-  size_t kept = 0;
-  for (const auto& known : recent_) {
-    bytes += RowBytes(*known);
-    const bool fits =
-        kept < options_.rows_cached_max && bytes <= kRowBytesCachedMax;
-    if (kept > 0 && !fits) break;
-    ++kept;
-  }
-  while (recent_.size() > kept) {
-    by_row_.erase(recent_.back()->number);
+  const uint64_t bytes = RowBytes(*row);
+  recent_.push_front({std::move(row), bytes});
+  recent_bytes_ += bytes;
+  by_row_[number] = recent_.begin();
+  while (recent_.size() > 1 && (recent_.size() > options_.rows_cached_max ||
+                                recent_bytes_ > kRowBytesCachedMax)) {
+    by_row_.erase(recent_.back().row->number);
+    recent_bytes_ -= recent_.back().bytes;
     recent_.pop_back();
   }
 }
@@ -331,7 +326,7 @@ std::shared_ptr<const Row> Dataset::FindRecent(uint64_t row) {
   const auto found = by_row_.find(row);
   if (found == by_row_.end()) return nullptr;
   recent_.splice(recent_.begin(), recent_, found->second);
-  return *found->second;
+  return found->second->row;
 }
 
 Result<std::shared_ptr<const Row>> Dataset::ReadRow(uint64_t row) {

@@ -107,6 +107,11 @@ class Dataset {
       std::span<const uint64_t> rows, size_t column, BlobDetail detail);
 
  private:
+  struct RecentRow {
+    std::shared_ptr<const Row> row;
+    uint64_t bytes = 0;
+  };
+
   Dataset(std::string source, std::unique_ptr<TableSource> table,
           const DatasetOptions& options);
 
@@ -122,10 +127,9 @@ class Dataset {
   const DatasetOptions options_;
   std::vector<Column> columns_;
   mutable Mutex mu_;
-  std::list<std::shared_ptr<const Row>> recent_
-      GUARDED_BY(mu_);  // newest first
-  std::map<uint64_t, std::list<std::shared_ptr<const Row>>::iterator> by_row_
-      GUARDED_BY(mu_);
+  std::list<RecentRow> recent_ GUARDED_BY(mu_);  // newest first
+  std::map<uint64_t, std::list<RecentRow>::iterator> by_row_ GUARDED_BY(mu_);
+  uint64_t recent_bytes_ GUARDED_BY(mu_) = 0;
 };
 
 // The cell that `path` names inside `row`; kNotFound when it leads nowhere.
