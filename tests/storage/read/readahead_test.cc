@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <vector>
 
 namespace rowfs {
 namespace {
@@ -64,7 +65,8 @@ TEST(Readahead, PassesSideBySideAreToldApart) {
 TEST(Readahead, ReadsALittleOutOfOrderAreOnePass) {
   Readahead ahead;
   uint64_t end = 0;
-  for (const uint64_t i : {0, 2, 1, 3, 5, 4, 6, 7, 8, 9, 10, 11}) {
+  const std::vector<uint64_t> order = {0, 2, 1, 3, 5, 4, 6, 7, 8, 9, 10, 11};
+  for (const uint64_t i : order) {
     const ByteRange more = ahead.Note({i * kRead, (i + 1) * kRead}, kSize);
     end = std::max(end, more.end);
   }
