@@ -2,7 +2,6 @@
 // nothing thrown leaves it.
 #include <algorithm>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "index/plugins/audio/waveform.h"
 #include "index/plugins/audio/window.h"
 #include "index/plugins/common/emit.h"
+#include "index/plugins/common/entry_point.h"
 #include "index/plugins/common/libav.h"
 
 using rowfs::plugin::ByteRange;
@@ -27,7 +27,9 @@ using rowfs::plugin::Bytes;
 using rowfs::plugin::ByteSpan;
 using rowfs::plugin::ByteWriter;
 using rowfs::plugin::FromStr;
+using rowfs::plugin::Guarded;
 using rowfs::plugin::Invalid;
+using rowfs::plugin::NeedEntries;
 using rowfs::plugin::Result;
 using rowfs::plugin::SampleType;
 using rowfs::plugin::SoundIndex;
@@ -35,6 +37,8 @@ using rowfs::plugin::SoundItem;
 using rowfs::plugin::SoundPiece;
 using rowfs::plugin::SoundViews;
 using rowfs::plugin::Status;
+using rowfs::plugin::Stopped;
+using rowfs::plugin::ToSpan;
 using rowfs::plugin::Window;
 
 // An index opened with its head alone has no `index` and no `views`.
@@ -49,27 +53,6 @@ namespace {
 
 // Decoded windows are held in memory, by the host too.
 constexpr uint64_t kWindowBytesMax = uint64_t{512} << 20;
-
-ByteSpan ToSpan(rowfs_bytes b) {
-  return b.data == nullptr ? ByteSpan() : ByteSpan(b.data, b.size);
-}
-
-// Run `body`, which returns a Status, and report what comes of it.
-template <typename Body>
-int32_t Guarded(rowfs_error* error, Body body) {
-  try {
-    return rowfs::plugin::Report(body(), error);
-  } catch (const std::bad_alloc&) {
-    return rowfs::plugin::Report(rowfs::plugin::Limit("out of memory"), error);
-  } catch (...) {
-    return rowfs::plugin::Report(
-        rowfs::plugin::Internal("unexpected exception"), error);
-  }
-}
-
-Status NeedEntries() {
-  return Status(ROWFS_E_NEED_ENTRIES, "opened without entries");
-}
 
 int32_t WarmUp(rowfs_error* error) {
   return Guarded(error, []() -> Status {
@@ -132,40 +115,6 @@ int32_t Open(rowfs_bytes stream_info, rowfs_bytes entries, uint64_t blob_size,
 }
 
 void Close(rowfs_index* index) { delete index; }
-
-int32_t List(rowfs_index* index, rowfs_str directory, uint64_t start,
-             uint64_t limit, const rowfs_entry_sink* out, rowfs_error* error) {
-  return Guarded(error, [&]() -> Status {
-    if (index->views) {
-      return index->views->List(FromStr(directory), start, limit, *out);
-    }
-    if (directory.size != 0) return NeedEntries();
-    const auto top = SoundViews::ListTop(index->head);
-    for (uint64_t i = start; i < top.size() && i - start < limit; ++i) {
-      PLUGIN_RETURN_IF_ERROR(rowfs::plugin::Emit(top[i], *out));
-    }
-    return {};
-  });
-}
-
-int32_t Lookup(rowfs_index* index, rowfs_str path, const rowfs_entry_sink* out,
-               rowfs_error* error) {
-  return Guarded(error, [&]() -> Status {
-    if (!index->views) return NeedEntries();
-    PLUGIN_ASSIGN_OR_RETURN(const rowfs::plugin::Entry entry,
-                            index->views->Lookup(FromStr(path)));
-    return rowfs::plugin::Emit(entry, *out);
-  });
-}
-
-int32_t Select(rowfs_index* index, rowfs_str view, rowfs_str from, rowfs_str to,
-               const rowfs_entry_sink* out, rowfs_error* error) {
-  return Guarded(error, [&]() -> Status {
-    if (!index->views) return NeedEntries();
-    return index->views->Select(FromStr(view), FromStr(from), FromStr(to),
-                                *out);
-  });
-}
 
 // ---- plan -----------------------------------------------------------------
 
@@ -245,7 +194,7 @@ Status EmitFile(const std::vector<SoundPiece>& pieces, size_t item,
   }
   const int32_t code =
       out.segments(out.ctx, item, segments.data(), segments.size());
-  return code == ROWFS_OK ? Status() : Status(code, "the host stopped");
+  return Stopped(code);
 }
 
 // What a recipe asks for.
@@ -258,7 +207,7 @@ Status EmitDecode(const std::vector<ByteRange>& wanted, size_t item,
   const int32_t code =
       out.decode(out.ctx, &item, 1, ranges.data(), ranges.size(),
                  {recipe.bytes().data(), recipe.size()});
-  return code == ROWFS_OK ? Status() : Status(code, "the host stopped");
+  return Stopped(code);
 }
 
 Status EmitWindow(const SoundIndex& index, const Window& window, size_t item,
@@ -408,7 +357,7 @@ int32_t Decode(rowfs_index* index, rowfs_bytes recipe_bytes,
         const Bytes file, waveform ? MakeWaveform(*index->index, &recipe, bytes)
                                    : MakeWindow(*index->index, &recipe, bytes));
     const int32_t code = out->write(out->ctx, 0, file.data(), file.size());
-    return code == ROWFS_OK ? Status() : Status(code, "the host stopped");
+    return Stopped(code);
   });
 }
 
@@ -456,9 +405,9 @@ extern "C" const rowfs_plugin* rowfs_plugin_entry(void) {
                                       Ingest,
                                       Open,
                                       Close,
-                                      List,
-                                      Lookup,
-                                      Select,
+                                      rowfs::plugin::ListViews<rowfs_index>,
+                                      rowfs::plugin::LookupView<rowfs_index>,
+                                      rowfs::plugin::SelectViews<rowfs_index>,
                                       Plan,
                                       Decode,
                                       Foresee};

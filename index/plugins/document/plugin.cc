@@ -1,13 +1,13 @@
 // The document plugin: PDF files as pages.
 #include <cstring>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "index/abi/rowfs_plugin.h"
 #include "index/plugins/common/emit.h"
+#include "index/plugins/common/entry_point.h"
 #include "index/plugins/common/iiif.h"
 #include "index/plugins/common/status.h"
 #include "index/plugins/document/document_index.h"
@@ -22,10 +22,14 @@ using rowfs::plugin::DocumentIndex;
 using rowfs::plugin::DocumentItem;
 using rowfs::plugin::DocumentViews;
 using rowfs::plugin::FromStr;
+using rowfs::plugin::Guarded;
+using rowfs::plugin::NeedEntries;
 using rowfs::plugin::PdfPieces;
 using rowfs::plugin::PdfRenderer;
 using rowfs::plugin::Result;
 using rowfs::plugin::Status;
+using rowfs::plugin::Stopped;
+using rowfs::plugin::ToSpan;
 using Kind = rowfs::plugin::DocumentItem::Kind;
 
 // One open index. With the head alone there is no `index`, no `views`.
@@ -45,27 +49,6 @@ namespace {
 constexpr uint64_t kKeepBytesMax = 64 * 1024 * 1024;
 // A document that was not ingested is read whole to draw a page.
 constexpr uint64_t kReadBytesMax = uint64_t{1} << 30;
-
-ByteSpan ToSpan(rowfs_bytes b) {
-  return b.data == nullptr ? ByteSpan() : ByteSpan(b.data, b.size);
-}
-
-// Run `body`, which returns a Status, and report what comes of it.
-template <typename Body>
-int32_t Guarded(rowfs_error* error, Body body) {
-  try {
-    return rowfs::plugin::Report(body(), error);
-  } catch (const std::bad_alloc&) {
-    return rowfs::plugin::Report(rowfs::plugin::Limit("out of memory"), error);
-  } catch (...) {
-    return rowfs::plugin::Report(
-        rowfs::plugin::Internal("unexpected exception"), error);
-  }
-}
-
-Status NeedEntries() {
-  return Status(ROWFS_E_NEED_ENTRIES, "opened without entries");
-}
 
 int32_t WarmUp(rowfs_error* error) {
   return Guarded(error, [] {
@@ -121,31 +104,6 @@ int32_t Open(rowfs_bytes stream_info, rowfs_bytes entries, uint64_t blob_size,
 
 void Close(rowfs_index* index) { delete index; }
 
-int32_t List(rowfs_index* index, rowfs_str directory, uint64_t start,
-             uint64_t limit, const rowfs_entry_sink* out, rowfs_error* error) {
-  return Guarded(error, [&]() -> Status {
-    if (index->views) {
-      return index->views->List(FromStr(directory), start, limit, *out);
-    }
-    if (directory.size != 0) return NeedEntries();
-    const auto top = DocumentViews::ListTop(index->head);
-    for (uint64_t i = start; i < top.size() && i - start < limit; ++i) {
-      PLUGIN_RETURN_IF_ERROR(rowfs::plugin::Emit(top[i], *out));
-    }
-    return {};
-  });
-}
-
-int32_t Lookup(rowfs_index* index, rowfs_str path, const rowfs_entry_sink* out,
-               rowfs_error* error) {
-  return Guarded(error, [&]() -> Status {
-    if (!index->views) return NeedEntries();
-    PLUGIN_ASSIGN_OR_RETURN(const rowfs::plugin::Entry entry,
-                            index->views->Lookup(FromStr(path)));
-    return rowfs::plugin::Emit(entry, *out);
-  });
-}
-
 // ---- plan -----------------------------------------------------------------
 
 Status EmitSegments(const PdfPieces& pieces, size_t item,
@@ -162,7 +120,7 @@ Status EmitSegments(const PdfPieces& pieces, size_t item,
   }
   const int32_t code =
       out.segments(out.ctx, item, segments.data(), segments.size());
-  return code == ROWFS_OK ? Status() : Status(code, "the host stopped");
+  return Stopped(code);
 }
 
 PdfPieces Text(const std::string& text) {
@@ -309,7 +267,7 @@ int32_t Decode(rowfs_index* index, rowfs_bytes recipe,
       code = out->fail(out->ctx, 0, file.status().code(),
                        rowfs::plugin::ToStr(file.status().message()));
     }
-    return code == ROWFS_OK ? Status() : Status(code, "the host stopped");
+    return Stopped(code);
   });
 }
 
@@ -337,8 +295,8 @@ extern "C" const rowfs_plugin* rowfs_plugin_entry(void) {
                                       Ingest,
                                       Open,
                                       Close,
-                                      List,
-                                      Lookup,
+                                      rowfs::plugin::ListViews<rowfs_index>,
+                                      rowfs::plugin::LookupView<rowfs_index>,
                                       nullptr,
                                       Plan,
                                       Decode,

@@ -1,7 +1,6 @@
 // The C entry point of the image plugin: every call is turned into C++, and
 // nothing thrown leaves it.
 #include <memory>
-#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "index/abi/rowfs_plugin.h"
 #include "index/plugins/common/emit.h"
+#include "index/plugins/common/entry_point.h"
 #include "index/plugins/image/composer.h"
 #include "index/plugins/image/formats.h"
 #include "index/plugins/image/ingest.h"
@@ -24,15 +24,19 @@ using rowfs::plugin::ByteWriter;
 using rowfs::plugin::Composer;
 using rowfs::plugin::Corrupt;
 using rowfs::plugin::FromStr;
+using rowfs::plugin::Guarded;
 using rowfs::plugin::ImageHead;
 using rowfs::plugin::ImageIndex;
 using rowfs::plugin::ImageItem;
 using rowfs::plugin::ImageViews;
 using rowfs::plugin::Invalid;
+using rowfs::plugin::NeedEntries;
 using rowfs::plugin::ReadRanges;
 using rowfs::plugin::Result;
 using rowfs::plugin::Status;
+using rowfs::plugin::Stopped;
 using rowfs::plugin::StoredRaster;
+using rowfs::plugin::ToSpan;
 
 // With entries: `index` and `views`. With a prefix of stream_info: `head`.
 struct rowfs_index {
@@ -46,27 +50,6 @@ struct rowfs_index {
 namespace {
 
 using Kind = ImageItem::Kind;
-
-ByteSpan ToSpan(rowfs_bytes b) {
-  return b.data == nullptr ? ByteSpan() : ByteSpan(b.data, b.size);
-}
-
-// Run `body`, which returns a Status, and report what comes of it.
-template <typename Body>
-int32_t Guarded(rowfs_error* error, Body body) {
-  try {
-    return rowfs::plugin::Report(body(), error);
-  } catch (const std::bad_alloc&) {
-    return rowfs::plugin::Report(rowfs::plugin::Limit("out of memory"), error);
-  } catch (...) {
-    return rowfs::plugin::Report(
-        rowfs::plugin::Internal("unexpected exception"), error);
-  }
-}
-
-Status NeedEntries() {
-  return Status(ROWFS_E_NEED_ENTRIES, "opened without entries");
-}
 
 int32_t WarmUp(rowfs_error* error) {
   return Guarded(error,
@@ -115,45 +98,7 @@ int32_t Open(rowfs_bytes stream_info, rowfs_bytes entries, uint64_t blob_size,
 
 void Close(rowfs_index* index) { delete index; }
 
-int32_t List(rowfs_index* index, rowfs_str directory, uint64_t start,
-             uint64_t limit, const rowfs_entry_sink* out, rowfs_error* error) {
-  return Guarded(error, [&]() -> Status {
-    if (index->views) {
-      return index->views->List(FromStr(directory), start, limit, *out);
-    }
-    if (directory.size != 0) return NeedEntries();
-    const auto top = ImageViews::ListTop(index->head);
-    for (uint64_t i = start; i < top.size() && i - start < limit; ++i) {
-      PLUGIN_RETURN_IF_ERROR(rowfs::plugin::Emit(top[i], *out));
-    }
-    return {};
-  });
-}
-
-int32_t Lookup(rowfs_index* index, rowfs_str path, const rowfs_entry_sink* out,
-               rowfs_error* error) {
-  return Guarded(error, [&]() -> Status {
-    if (!index->views) return NeedEntries();
-    PLUGIN_ASSIGN_OR_RETURN(const rowfs::plugin::Entry entry,
-                            index->views->Lookup(FromStr(path)));
-    return rowfs::plugin::Emit(entry, *out);
-  });
-}
-
-int32_t Select(rowfs_index* index, rowfs_str view, rowfs_str from, rowfs_str to,
-               const rowfs_entry_sink* out, rowfs_error* error) {
-  return Guarded(error, [&]() -> Status {
-    if (!index->views) return NeedEntries();
-    return index->views->Select(FromStr(view), FromStr(from), FromStr(to),
-                                *out);
-  });
-}
-
 // ---- plan -----------------------------------------------------------------
-
-Status Stopped(int32_t code) {
-  return code == ROWFS_OK ? Status() : Status(code, "the host stopped");
-}
 
 // Literal bytes, then a range of the blob; either may be empty.
 Status EmitPieces(size_t item, ByteSpan literal, const BlobPiece& piece,
@@ -343,9 +288,9 @@ extern "C" const rowfs_plugin* rowfs_plugin_entry(void) {
                                       Ingest,
                                       Open,
                                       Close,
-                                      List,
-                                      Lookup,
-                                      Select,
+                                      rowfs::plugin::ListViews<rowfs_index>,
+                                      rowfs::plugin::LookupView<rowfs_index>,
+                                      rowfs::plugin::SelectViews<rowfs_index>,
                                       Plan,
                                       Decode,
                                       Foresee};

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <map>
 #include <memory>
-#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "index/abi/rowfs_plugin.h"
 #include "index/plugins/common/emit.h"
+#include "index/plugins/common/entry_point.h"
 #include "index/plugins/common/libav.h"
 #include "index/plugins/video/container.h"
 #include "index/plugins/video/ingest.h"
@@ -30,13 +30,17 @@ using rowfs::plugin::ByteWriter;
 using rowfs::plugin::Corrupt;
 using rowfs::plugin::FilePlan;
 using rowfs::plugin::FromStr;
+using rowfs::plugin::Guarded;
 using rowfs::plugin::ImageFormat;
 using rowfs::plugin::Invalid;
 using rowfs::plugin::MediaIndex;
+using rowfs::plugin::NeedEntries;
 using rowfs::plugin::Packet;
 using rowfs::plugin::PlannedDecode;
 using rowfs::plugin::Result;
 using rowfs::plugin::Status;
+using rowfs::plugin::Stopped;
+using rowfs::plugin::ToSpan;
 using rowfs::plugin::ViewItem;
 using rowfs::plugin::Views;
 
@@ -51,27 +55,6 @@ struct rowfs_index {
 };
 
 namespace {
-
-ByteSpan ToSpan(rowfs_bytes b) {
-  return b.data == nullptr ? ByteSpan() : ByteSpan(b.data, b.size);
-}
-
-// Run `body`, which returns a Status, and report what comes of it.
-template <typename Body>
-int32_t Guarded(rowfs_error* error, Body body) {
-  try {
-    return rowfs::plugin::Report(body(), error);
-  } catch (const std::bad_alloc&) {
-    return rowfs::plugin::Report(rowfs::plugin::Limit("out of memory"), error);
-  } catch (...) {
-    return rowfs::plugin::Report(
-        rowfs::plugin::Internal("unexpected exception"), error);
-  }
-}
-
-Status NeedEntries() {
-  return Status(ROWFS_E_NEED_ENTRIES, "opened without entries");
-}
 
 int32_t WarmUp(rowfs_error* error) {
   return Guarded(error, []() -> Status {
@@ -132,40 +115,6 @@ int32_t Open(rowfs_bytes stream_info, rowfs_bytes entries, uint64_t blob_size,
 
 void Close(rowfs_index* index) { delete index; }
 
-int32_t List(rowfs_index* index, rowfs_str directory, uint64_t start,
-             uint64_t limit, const rowfs_entry_sink* out, rowfs_error* error) {
-  return Guarded(error, [&]() -> Status {
-    if (index->views) {
-      return index->views->List(FromStr(directory), start, limit, *out);
-    }
-    if (directory.size != 0) return NeedEntries();
-    const auto top = Views::ListTop(index->head);
-    for (uint64_t i = start; i < top.size() && i - start < limit; ++i) {
-      PLUGIN_RETURN_IF_ERROR(rowfs::plugin::Emit(top[i], *out));
-    }
-    return {};
-  });
-}
-
-int32_t Lookup(rowfs_index* index, rowfs_str path, const rowfs_entry_sink* out,
-               rowfs_error* error) {
-  return Guarded(error, [&]() -> Status {
-    if (!index->views) return NeedEntries();
-    PLUGIN_ASSIGN_OR_RETURN(const rowfs::plugin::Entry entry,
-                            index->views->Lookup(FromStr(path)));
-    return rowfs::plugin::Emit(entry, *out);
-  });
-}
-
-int32_t Select(rowfs_index* index, rowfs_str view, rowfs_str from, rowfs_str to,
-               const rowfs_entry_sink* out, rowfs_error* error) {
-  return Guarded(error, [&]() -> Status {
-    if (!index->views) return NeedEntries();
-    return index->views->Select(FromStr(view), FromStr(from), FromStr(to),
-                                *out);
-  });
-}
-
 // ---- plan -----------------------------------------------------------------
 
 Status EmitFile(const FilePlan& file, size_t item, const rowfs_plan_sink& out) {
@@ -181,7 +130,7 @@ Status EmitFile(const FilePlan& file, size_t item, const rowfs_plan_sink& out) {
   }
   const int32_t code =
       out.segments(out.ctx, item, segments.data(), segments.size());
-  return code == ROWFS_OK ? Status() : Status(code, "the host stopped");
+  return Stopped(code);
 }
 
 FilePlan CoverFile(const MediaIndex& index) {
@@ -399,7 +348,7 @@ class DecodeCall {
   Status Fail(size_t item, const Status& why) {
     const int32_t code = out_.fail(out_.ctx, item, why.code(),
                                    rowfs::plugin::ToStr(why.message()));
-    return code == ROWFS_OK ? Status() : Status(code, "the host stopped");
+    return Stopped(code);
   }
 
   rowfs_index* index_;
@@ -452,9 +401,9 @@ extern "C" const rowfs_plugin* rowfs_plugin_entry(void) {
                                       Ingest,
                                       Open,
                                       Close,
-                                      List,
-                                      Lookup,
-                                      Select,
+                                      rowfs::plugin::ListViews<rowfs_index>,
+                                      rowfs::plugin::LookupView<rowfs_index>,
+                                      rowfs::plugin::SelectViews<rowfs_index>,
                                       Plan,
                                       Decode,
                                       Foresee};
