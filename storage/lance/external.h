@@ -1,6 +1,5 @@
-// Where an external blob may point. Its URI is data somebody else wrote: links
-// and ".." are resolved first, then the object must lie under the dataset, a
-// registered base path, or a prefix the user allowed.
+// Where an external blob may point: a reach_policy.h whose folders are the
+// dataset and its registered base paths.
 //
 // Immutable; thread-safe.
 #ifndef ROWFS_STORAGE_LANCE_EXTERNAL_H_
@@ -11,6 +10,7 @@
 
 #include "storage/lance/base_paths.h"
 #include "storage/table/blob.h"
+#include "storage/table/reach_policy.h"
 
 namespace rowfs {
 
@@ -29,17 +29,8 @@ class ExternalPolicy {
   Result<Location> Resolve(const BlobCell& cell) const;
 
  private:
-  struct Prefix {
-    std::string path;  // canonical, without '/' at the end
-    bool by_user = false;
-  };
-
-  Result<Location> ResolveLocal(const Location& target) const;
-  bool Covers(const std::string& path) const;
-
   const BasePaths& bases_;
-  StoreRegistry* const stores_;
-  std::vector<Prefix> prefixes_;
+  const ReachPolicy reach_;
 };
 
 }  // namespace rowfs
