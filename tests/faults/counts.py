@@ -205,8 +205,13 @@ def secrets_are_nowhere(program):
         texts = [(mount / ".rowfs" / name).read_text()
                  for name in ("log", "config", "dataset.json", "stats")]
         texts.append((rowfs.folder / "t").read_text())
-        texts.append(subprocess.run(["ps", "axww"], capture_output=True,
-                                    text=True).stdout)
+        # Of what runs here, only what this program started.
+        shown = subprocess.run(["ps", "axww", "-o", "args="],
+                               capture_output=True, text=True).stdout
+        home = os.path.dirname(program)
+        ours = [line for line in shown.splitlines() if home in line]
+        assert any(SOURCE in line for line in ours), shown
+        texts += ours
         done = rowfs.run("ls", "s3://bkt/nothing", code=1)
         texts.append(done.stderr.decode())
         done = rowfs.run("ls", "http://me:hunter2@127.0.0.1:1/x?sig=abc",
