@@ -159,7 +159,7 @@ TEST_P(TreeSuite, FramesAreListedAndRendered) {
 TEST_P(TreeSuite, ARenderedFileHasANonZeroSizeBeforeAndItsOwnAfterAnOpen) {
   ROWFS_OPEN_TREE();
 
-  for (const uint64_t frame : {4, 5}) {
+  for (const uint64_t frame : {4u, 5u}) {
     const std::string path =
         "rows/000004/video.frames/00000" + std::to_string(frame) + ".jpg";
     EXPECT_GT(StatFile(path).size, 0u);

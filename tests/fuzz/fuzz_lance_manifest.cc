@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const rowfs::ByteSpan bytes = rowfs::FromU8(data, size);
   rowfs::TryManifest(bytes);
   rowfs::TryDeletions(bytes);
-  for (const uint64_t rows : {0, 5, 100}) {
+  for (const uint64_t rows : {0u, 5u, 100u}) {
     static_cast<void>(rowfs::RowIdSequence::Decode(bytes, rows).ok());
     static_cast<void>(rowfs::DecodeRowVersions(bytes, rows).ok());
   }

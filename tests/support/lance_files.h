@@ -42,7 +42,7 @@ inline std::string RenderValue(const Array& array, uint64_t i);
 
 namespace lance_files {
 
-inline constexpr ReadContext kPlainReads;
+inline const ReadContext kPlainReads;
 
 inline Result<Location> Locate(const std::string& path) {
   return MakeStoreRegistry()->Resolve(path);

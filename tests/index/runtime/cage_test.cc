@@ -118,8 +118,9 @@ int ForbidSeccomp() {
   int rc =
       seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(seccomp), 0);
   if (rc == 0) {
-    rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(prctl), 1,
-                          SCMP_A0(SCMP_CMP_EQ, PR_SET_SECCOMP));
+    const scmp_arg_cmp first = {0, SCMP_CMP_EQ, PR_SET_SECCOMP, 0};
+    rc = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(prctl),
+                                1, &first);
   }
   return rc == 0 ? seccomp_load(filter) : rc;
 }

@@ -43,7 +43,7 @@ TEST(Quarantine, StartsAgainAtTheNextCrash) {
 TEST(Quarantine, ForgetsTheOldestWhenFull) {
   FakeClock clock;
   Quarantine quarantine(2, 1000, &clock);
-  for (const uint64_t call : {1, 2, 3}) quarantine.Put(call, kCrash);
+  for (const uint64_t call : {1u, 2u, 3u}) quarantine.Put(call, kCrash);
 
   EXPECT_OK(quarantine.Find(1));
   EXPECT_THAT(quarantine.Find(2), HasCode(Code::kInternal));

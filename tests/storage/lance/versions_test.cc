@@ -21,8 +21,8 @@ class VersionsTest : public ::testing::Test {
 };
 
 TEST_F(VersionsTest, TheLatestIsTheHighestInEitherNaming) {
-  for (const uint64_t version : {1, 9, 10}) PutVersion("/d", version);
-  for (const uint64_t version : {1, 9, 10}) {
+  for (const uint64_t version : {1u, 9u, 10u}) PutVersion("/d", version);
+  for (const uint64_t version : {1u, 9u, 10u}) {
     PutVersion("/old", version, ManifestNaming::kDecimal);
   }
   store_->Put("/d/_versions/d9223372036854775810.manifest", "detached");
@@ -49,7 +49,7 @@ TEST_F(VersionsTest, WithoutListingTheHintLeadsToTheLatest) {
   auto plain = std::make_shared<MemoryStore>(
       StoreCapabilities{.list = false, .write = true, .remote = true});
   const Location root{plain, "/d"};
-  for (const uint64_t version : {3, 4, 5}) {
+  for (const uint64_t version : {3u, 4u, 5u}) {
     Manifest manifest;
     manifest.message.set_version(version);
     plain->Put("/d/_versions/" +
@@ -65,8 +65,9 @@ TEST_F(VersionsTest, WithoutListingTheHintLeadsToTheLatest) {
 }
 
 TEST_F(VersionsTest, ResolvesVersionsTagsAndBranches) {
-  for (const uint64_t version : {1, 2, 3}) PutVersion("/d", version);
-  for (const uint64_t version : {2, 7}) PutVersion("/d/tree/exp/one", version);
+  for (const uint64_t version : {1u, 2u, 3u}) PutVersion("/d", version);
+  for (const uint64_t version : {2u, 7u})
+    PutVersion("/d/tree/exp/one", version);
   store_->Put("/d/_refs/branches/exp%2Fone.json", "{\"parentVersion\":2}");
   store_->Put("/d/_refs/tags/v-two.0.json",
               "{\"branch\":null,\"version\":2,\"manifestSize\":647}");
@@ -105,7 +106,7 @@ TEST_F(VersionsTest, ATagMayNotLeadOutOfTheDataset) {
 }
 
 TEST_F(VersionsTest, TagsAreSetMovedAndRemoved) {
-  for (const uint64_t version : {1, 2}) PutVersion("/d", version);
+  for (const uint64_t version : {1u, 2u}) PutVersion("/d", version);
 
   ASSERT_OK(PutTag(root_, "t", {"", 1}, false));
   EXPECT_EQ(ResolveVersion(root_, "t").value().name.version, 1U);
