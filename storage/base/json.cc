@@ -282,7 +282,17 @@ std::string JsonQuote(std::string_view text) {
       continue;
     }
     const size_t length = Utf8Length(text, at);
-    out += length == 0 ? "\xEF\xBF\xBD" : text.substr(at, length);
+    const std::string_view character = text.substr(at, length);
+    // These end a line for some readers of JSON lines.
+    if (character == "\u0085") {
+      out += "\\u0085";
+    } else if (character == "\u2028") {
+      out += "\\u2028";
+    } else if (character == "\u2029") {
+      out += "\\u2029";
+    } else {
+      out += length == 0 ? "\xEF\xBF\xBD" : character;
+    }
     at += length == 0 ? 1 : length;
   }
   return out + '"';

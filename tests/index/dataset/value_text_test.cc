@@ -79,6 +79,12 @@ TEST(ValueJson, WritesBinaryAsBase64AndInvalidTextAsReplacement) {
   EXPECT_EQ(Text(text.Finish()), "\"a\xEF\xBF\xBD\\n\"");
 }
 
+TEST(ValueJson, WritesWhatEndsALineForSomeReadersAsEscapes) {
+  ArrayBuilder text(MakeType(TypeId::kString));
+  text.AppendBytes(AsBytes("a\u0085b\u2028c\u2029d\u2027"));
+  EXPECT_EQ(Text(text.Finish()), "\"a\\u0085b\\u2028c\\u2029d\u2027\"");
+}
+
 TEST(ValueJson, TellsNullFromEmptyInLists) {
   ArrayBuilder list(ListOf(TypeId::kInt32));
   list.AppendNull();
