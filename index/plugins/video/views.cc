@@ -192,8 +192,7 @@ Status Views::List(std::string_view directory, uint64_t start, uint64_t limit,
       continue;
     }
     const uint32_t frame = frames ? number : KeyFrames()[number];
-    Entry e = FrameEntry(frame, config_.frames);
-    if (!frames) e.canonical_path = std::string(kFrames) + "/" + e.name;
+    const Entry e = FrameEntry(frame, config_.frames);
     PLUGIN_RETURN_IF_ERROR(Emit(e, out));
   }
   return {};
@@ -311,7 +310,10 @@ Result<Entry> Views::Lookup(std::string_view path) const {
   std::string name(path.substr(slash + 1));
   if (item.kind != Kind::kFrame) return EntryOf(item, std::move(name));
   Entry e = FrameEntry(item.number, item.format);
-  if (path.substr(0, slash) != kFrames) {
+  // What is listed is a file of its own.
+  const std::string_view directory = path.substr(0, slash);
+  if (directory != kFrames &&
+      (directory != kKeyFrames || item.format != config_.frames)) {
     e.canonical_path = std::string(kFrames) + "/" + e.name;
   }
   e.name = std::move(name);
@@ -335,10 +337,7 @@ Status Views::Select(std::string_view view, std::string_view from,
   if (first == last) return NotFound("no frame is shown in that window");
   for (uint32_t frame = first; frame < last; ++frame) {
     if (view == kKeyFrames && !index_.packet(frame).key()) continue;
-    Entry e = FrameEntry(frame, config_.frames);
-    if (view == kKeyFrames) {
-      e.canonical_path = std::string(kFrames) + "/" + e.name;
-    }
+    const Entry e = FrameEntry(frame, config_.frames);
     PLUGIN_RETURN_IF_ERROR(Emit(e, out));
   }
   return {};
