@@ -37,8 +37,7 @@ int ErrnoOf(Code code) {
 
 int ContentErrnoOf(Code code) {
   const int error = ErrnoOf(code);
-  const bool kept = error == 0 || error == ENOENT || error == ESTALE ||
-                    error == EACCES || error == EINTR;
+  const bool kept = error == 0 || error == ESTALE || error == EINTR;
   return kept ? error : EIO;
 }
 

@@ -4,8 +4,6 @@
 namespace rowfs {
 
 void Tree::State::NoteError(NodeId id, const Status& error) {
-  // What is not there is nobody's fault.
-  if (error.code() == Code::kNotFound) return;
   const MutexLock lock(mu_);
   const auto [found, fresh] = failures_.try_emplace(id);
   found->second = error.message();
