@@ -99,7 +99,7 @@ void ErrorCounters::Count(std::string_view errno_name) {
 
 std::string ErrorCounters::Text() const {
   const MutexLock lock(mu_);
-  std::string text;
+  std::string text = "# TYPE rowfs_errors_total counter\n";
   for (const auto& [name, count] : counts_) {
     text += "rowfs_errors_total{errno=\"" + name + "\"} " +
             std::to_string(count) + "\n";

@@ -72,7 +72,8 @@ std::string Tree::State::ControlText(const Snapshot& snapshot,
       std::string text;
       if (options_.stats_text) text = options_.stats_text();
       text += errors_.Text();
-      text += "rowfs_open_handles " + std::to_string(handles_.size()) + "\n";
+      text += "# TYPE rowfs_open_handles gauge\nrowfs_open_handles " +
+              std::to_string(handles_.size()) + "\n";
       return text;
     }
     case ControlFile::kLog: {
