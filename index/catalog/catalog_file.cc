@@ -123,6 +123,11 @@ std::string CatalogPath(const std::string& directory,
 Result<std::unique_ptr<CatalogFile>> CatalogFile::Open(
     const std::string& path, std::string_view fingerprint,
     std::string* warning) {
+  if (path.empty()) {
+    return Status(Code::kPermissionDenied,
+                  "no folder to keep indexes in: neither XDG_CACHE_HOME nor "
+                  "HOME is set; give --cache-dir");
+  }
   ROWFS_ASSIGN_OR_RETURN(const std::string folder,
                          MakeFolder(fs::absolute(path).parent_path()));
   std::unique_ptr<CatalogFile> file(
