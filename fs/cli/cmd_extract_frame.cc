@@ -1,7 +1,7 @@
 // rowfs extract-frame.
 #include "fs/cli/commands.h"
 #include "fs/cli/output_file.h"
-#include "fs/cli/session.h"
+#include "fs/cli/tree_session.h"
 #include "index/view/extract_frame.h"
 #include "storage/base/clock.h"
 
@@ -20,9 +20,17 @@ Result<FrameRequest> ParseRequest(const Args& args) {
   const auto missing = [](std::string_view what) {
     return Status(Code::kInvalidArgument, std::string(what));
   };
-  if (!args.Has("--column")) return missing("--column C is missing");
+  if (args.Get("--column").empty()) return missing("--column C is missing");
   if (!row) return missing("--row N is missing");
   if (output.empty()) return missing("--output PATH is missing");
+  for (const std::string_view flag : {"--time", "--from", "--to"}) {
+    const std::string text = args.Get(flag);
+    const bool digits = text.find_first_not_of("0123456789.:") == text.npos;
+    if (args.Has(flag) && (text.empty() || !digits)) {
+      return missing(std::string(flag) +
+                     " takes seconds or hh:mm:ss.mmm, not \"" + text + "\"");
+    }
+  }
   request.row = *row;
   const bool window = request.from.has_value();
   if (window != request.to.has_value()) {
@@ -43,6 +51,16 @@ Result<FrameRequest> ParseRequest(const Args& args) {
     request.format = args.Get("--format");
   } else if (!window && has_extension) {
     request.format = output.substr(dot + 1);
+    for (char& c : request.format) {
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    }
+    if (request.format == "jpeg") request.format = "jpg";
+    const std::string_view known = kFrameFormats;
+    const std::string choice = "|" + request.format + "|";
+    if (("|" + std::string(known) + "|").find(choice) == std::string::npos) {
+      return missing("--output ends in ." + output.substr(dot + 1) +
+                     ", which is none of " + std::string(known));
+    }
   } else if (!window) {
     return missing("--output needs an extension that says the format, as .jpg");
   }
@@ -95,6 +113,7 @@ Status Extract(Env& env, const Args& args, FrameRequest request) {
   ROWFS_ASSIGN_OR_RETURN(const ExtractedFrames result,
                          ExtractFrame(*dataset, *plugins, request));
   const std::string output = args.Get("--output");
+  if (request.from) ROWFS_RETURN_IF_ERROR(MakeOutputFolder(output));
   for (const ExtractedFrame& frame : result.frames) {
     const std::string path = request.from ? output + "/" + frame.name : output;
     ROWFS_RETURN_IF_ERROR(WriteFile(*session, path, *frame.file));

@@ -43,22 +43,10 @@ Status ParseOptions(const Args& args, IngestJob* job,
     ROWFS_ASSIGN_OR_RETURN(job->media.emplace_back(),
                            ParseMediaRule(text, extra_paths));
   }
-  const std::string layout = args.Get("--layout");
-  if (layout == "column") {
-    job->layout = IndexLayout::kColumn;
-  } else if (!layout.empty() && layout != "descriptor") {
-    return {Code::kInvalidArgument,
-            "--layout is descriptor or column, not \"" + layout + "\""};
-  }
+  if (args.Get("--layout") == "column") job->layout = IndexLayout::kColumn;
   const std::string verify = args.Get("--verify");
-  if (verify == "off") {
-    job->verify = IngestOptions::Verify::kOff;
-  } else if (verify == "full") {
-    job->verify = IngestOptions::Verify::kFull;
-  } else if (!verify.empty() && verify != "keys") {
-    return {Code::kInvalidArgument,
-            "--verify is off, keys or full, not \"" + verify + "\""};
-  }
+  if (verify == "off") job->verify = IngestOptions::Verify::kOff;
+  if (verify == "full") job->verify = IngestOptions::Verify::kFull;
   job->keep_container = args.Has("--keep-container");
   return {};
 }
@@ -126,7 +114,8 @@ Result<IngestSummary> RunIngest(Env& env, const Args& args, Session& session,
   observer.progress = [&](const IngestProgress& done) {
     progress.Update(done.rows_done, done.rows_total, "rows", done.bytes_done);
     const int64_t now = clock.MonotonicNs();
-    if (!json || now - told_ns < 1'000'000'000) return;
+    const bool last = done.rows_done == done.rows_total;
+    if (!json || (!last && now - told_ns < 1'000'000'000)) return;
     told_ns = now;
     env.out << WriteJson(Json::Object()
                              .Add("event", Json::String("progress"))
@@ -153,10 +142,7 @@ int IngestOrAppend(Env& env, const Args& args, bool append) {
   job.append = append;
   const auto summary = RunIngest(env, args, *session.value(), &job);
   if (!summary.ok()) {
-    const bool usage = summary.status().code() == Code::kInvalidArgument &&
-                       summary.status().message().starts_with("--");
-    Fail(env, summary.status());
-    return usage ? kExitUsage : kExitFailure;
+    return Fail(env, summary.status());
   }
   if (args.Has("--json")) {
     env.out << WriteJson(ToJson(summary.value())) << "\n";

@@ -32,9 +32,7 @@ void PrintEntry(Env& env, const DirectoryEntry& entry, bool details) {
     env.out << kind << " " << (attributes.size_exact ? " " : "~")
             << std::setw(12) << attributes.size << " ";
   }
-  env.out << Printable(entry.name);
-  if (!details && attributes.type == NodeType::kDirectory) env.out << "/";
-  env.out << "\n";
+  env.out << Printable(entry.name) << "\n";
 }
 
 Status List(Env& env, const Args& args) {

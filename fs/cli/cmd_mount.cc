@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <sstream>
 
 #include "fs/cli/commands.h"
 #include "fs/cli/follower.h"
@@ -56,6 +57,9 @@ Status Serve(const Args& args, MountOptions options, Logger& log,
   options.log = &log;
   ROWFS_ASSIGN_OR_RETURN(const auto session, TreeSession::Open(args, &log));
   options.source = session->dataset().source();
+  if (const std::string why = session->catalog_problem(); !why.empty()) {
+    log.Log(LogLevel::kWarn, "catalog", why);
+  }
   ROWFS_ASSIGN_OR_RETURN(const auto seconds, args.GetUint("--follow"));
   if (seconds && session->dataset().table().format() != "lance") {
     return {Code::kInvalidArgument,
@@ -96,10 +100,15 @@ int ServeInBackground(Env& env, const Args& args, const MountOptions& options) {
   const Status status =
       Serve(args, options, log, [&] { daemon.value()->ReportReady(); });
   if (!status.ok()) {
-    daemon.value()->ReportFailure(kExitFailure,
-                                  "rowfs: " + std::string(status.message()));
+    std::ostringstream line;
+    Env child{env.out, line};
+    const int code = Fail(child, status);
+    std::string text = line.str();
+    text.pop_back();  // the line's end
+    daemon.value()->ReportFailure(code, text);
+    return code;
   }
-  return status.ok() ? kExitDone : kExitFailure;
+  return kExitDone;
 }
 
 }  // namespace

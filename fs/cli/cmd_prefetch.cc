@@ -55,8 +55,9 @@ Status Prefetch(Env& env, const Args& args, uint64_t* failed) {
   for (size_t i = 0; i < lines.size(); ++i) {
     if (results[i].ok()) continue;
     ++*failed;
-    env.err << "rowfs: " << lines[i] << ": " << results[i].message() << "\n";
+    Fail(env, results[i]);
   }
+  if (*failed == lines.size()) return {};
   const ReadStats& stats = session->session().stats();
   env.out << "prefetched " << lines.size() - *failed << " of " << lines.size()
           << ": " << stats.data.requests + stats.metadata.requests

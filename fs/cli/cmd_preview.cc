@@ -4,6 +4,7 @@
 #include "fs/cli/commands.h"
 #include "fs/cli/output_file.h"
 #include "fs/cli/preview_rows.h"
+#include "fs/cli/row_list.h"
 #include "fs/cli/sheet.h"
 #include "fs/cli/tree_session.h"
 #include "fs/tree/selection.h"
@@ -17,11 +18,11 @@ static_assert(kRowsMax <= kPngSheetRowsMax);
 
 Result<Selection> ChooseRows(const Args& args, uint64_t row_count, bool html) {
   if (args.Has("--rows")) {
-    ROWFS_ASSIGN_OR_RETURN(Selection rows,
-                           Selection::Parse(args.Get("--rows"), row_count));
+    ROWFS_ASSIGN_OR_RETURN(Selection rows, RowsOption(args, row_count));
     if (!html && rows.row_count() > kPngSheetRowsMax) {
       return Status(Code::kInvalidArgument,
-                    "a .png sheet holds " + std::to_string(kPngSheetRowsMax) +
+                    "--output: a .png sheet holds " +
+                        std::to_string(kPngSheetRowsMax) +
                         " rows; choose fewer, or write .html");
     }
     return rows;
@@ -31,22 +32,6 @@ Result<Selection> ChooseRows(const Args& args, uint64_t row_count, bool html) {
     rows.push_back(row);
   }
   return Selection::Make(rows);
-}
-
-// The options of a tree, without --rows, which means something else here.
-Result<Args> TreeArgs(const Args& args) {
-  constexpr Flag kFlags[] = {kAllowExternalFlag, kCacheDirFlag, kMemoryFlag,
-                             kInProcessFlag, kFormatFlag};
-  std::vector<std::string> words;
-  for (const Flag& flag : kFlags) {
-    for (const std::string& value : args.GetAll(flag.name)) {
-      words.emplace_back(flag.name);
-      if (!flag.metavar.empty()) words.push_back(value);
-    }
-  }
-  words.emplace_back("--");
-  words.push_back(args.operands[0]);
-  return ParseArgs(kFlags, words);
 }
 
 void PrintSummary(Env& env, const Args& args, const SheetCounts& counts,
@@ -82,9 +67,9 @@ Status Preview(Env& env, const Args& args, bool html) {
   Logger log(LogLevelFromEnvironment(), [&](std::string_view line) {
     env.err << "rowfs: " << line << "\n";
   });
-  ROWFS_ASSIGN_OR_RETURN(const Args tree_args, TreeArgs(args));
+  // To a tree, --rows means something else.
   ROWFS_ASSIGN_OR_RETURN(const auto session,
-                         TreeSession::Open(tree_args, &log));
+                         TreeSession::Open(args.Without("--rows"), &log));
   if (args.Has("--column")) {
     ROWFS_RETURN_IF_ERROR(
         FindColumn(session->dataset(), args.Get("--column")).status());

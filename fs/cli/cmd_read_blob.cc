@@ -44,7 +44,7 @@ Status Run(Env& env, const Args& args) {
   ROWFS_ASSIGN_OR_RETURN(const auto row, args.GetUint("--row"));
   ROWFS_ASSIGN_OR_RETURN(const auto offset, args.GetUint("--offset"));
   ROWFS_ASSIGN_OR_RETURN(const auto length, args.GetUint("--length"));
-  if (!args.Has("--column") || !row) {
+  if (args.Get("--column").empty() || !row) {
     return {Code::kInvalidArgument, "--column C and --row N are needed"};
   }
   ROWFS_ASSIGN_OR_RETURN(const auto session,

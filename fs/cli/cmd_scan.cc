@@ -4,6 +4,7 @@
 #include "fs/cli/commands.h"
 #include "fs/cli/output_file.h"
 #include "fs/cli/progress.h"
+#include "fs/cli/row_list.h"
 #include "fs/cli/tree_session.h"
 #include "fs/tree/rows_layout.h"
 #include "fs/tree/selection.h"
@@ -45,7 +46,12 @@ Result<std::vector<size_t>> ChooseColumns(const Dataset& dataset,
       }
     }
     for (const std::string& name : names) {
-      ROWFS_ASSIGN_OR_RETURN(chosen.emplace_back(), FindColumn(dataset, name));
+      ROWFS_ASSIGN_OR_RETURN(const size_t column, FindColumn(dataset, name));
+      if (std::find(chosen.begin(), chosen.end(), column) != chosen.end()) {
+        return Status(Code::kInvalidArgument,
+                      "--columns names \"" + name + "\" twice");
+      }
+      chosen.push_back(column);
     }
   }
   if (args.Has("--columns")) return chosen;
@@ -68,10 +74,12 @@ class Scanner {
 
   Status Prepare(const Args& args) {
     ROWFS_ASSIGN_OR_RETURN(columns_, ChooseColumns(dataset_, args));
-    const std::string rows = args.Has("--rows") ? args.Get("--rows") : "0-";
-    if (args.Has("--rows") || dataset_.row_count() > 0) {
+    if (args.Has("--rows")) {
       ROWFS_ASSIGN_OR_RETURN(selection_,
-                             Selection::Parse(rows, dataset_.row_count()));
+                             RowsOption(args, dataset_.row_count()));
+    } else if (dataset_.row_count() > 0) {
+      ROWFS_ASSIGN_OR_RETURN(selection_,
+                             Selection::Parse("0-", dataset_.row_count()));
     }
     UniqueNames taken;
     std::vector<std::string> keys;
@@ -382,29 +390,13 @@ Status WriteTable(Scanner& scanner, Output output, const Write& write) {
 #endif
 }
 
-// What of `args` opens the source as a tree: --rows means something else there.
-Result<Args> TreeArgs(const Args& args) {
-  static constexpr Flag kFlags[] = {kAllowExternalFlag, kCacheDirFlag,
-                                    kMemoryFlag, kInProcessFlag, kFormatFlag};
-  std::vector<std::string> words;
-  for (const Flag& flag : kFlags) {
-    for (const std::string& value : args.GetAll(flag.name)) {
-      words.emplace_back(flag.name);
-      if (!flag.metavar.empty()) words.push_back(value);
-    }
-  }
-  words.emplace_back("--");
-  words.push_back(args.operands[0]);
-  return ParseArgs(kFlags, words);
-}
-
 Status Run(Env& env, const Args& args, Output output) {
   Logger log(LogLevelFromEnvironment(), [&](std::string_view line) {
     env.err << "rowfs: " << line << "\n";
   });
-  ROWFS_ASSIGN_OR_RETURN(const Args tree_args, TreeArgs(args));
+  // To a tree, --rows means something else.
   ROWFS_ASSIGN_OR_RETURN(const auto session,
-                         TreeSession::Open(tree_args, &log));
+                         TreeSession::Open(args.Without("--rows"), &log));
   Progress progress(env, "scan");
   Scanner scanner(args, *session, progress);
   ROWFS_RETURN_IF_ERROR(scanner.Prepare(args));

@@ -29,7 +29,7 @@ size_t Distance(std::string_view a, std::string_view b) {
 template <typename T>
 std::string Suggest(std::string_view word, std::span<const T> known) {
   const T* best = nullptr;
-  size_t best_distance = 3;
+  size_t best_distance = std::min<size_t>(3, word.size());
   for (const T& item : known) {
     const size_t distance = Distance(word, item.name);
     if (distance < best_distance) {
@@ -39,6 +39,56 @@ std::string Suggest(std::string_view word, std::span<const T> known) {
   }
   return best == nullptr ? ""
                          : "; did you mean " + std::string(best->name) + "?";
+}
+
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (size_t end = 0; end != text.npos;) {
+    end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end != text.npos) text.remove_prefix(end + 1);
+  }
+  return parts;
+}
+
+std::string JoinWithOr(std::span<const std::string_view> words) {
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() ? " or " : ", ";
+    text += words[i];
+  }
+  return text;
+}
+
+Result<uint64_t> ParseUint(std::string_view flag, const std::string& text) {
+  uint64_t value = 0;
+  const auto [ptr, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && ptr == text.data() + text.size()) return value;
+  return Status(
+      Code::kInvalidArgument,
+      std::string(flag) + " takes a whole number, not \"" + text + "\"");
+}
+
+// Whether `value` is of the kind that the flag's metavar says.
+Status CheckValue(const Flag& flag, const std::string& value) {
+  static constexpr std::string_view kCounts[] = {"N", "K",     "O",       "L",
+                                                 "P", "BYTES", "SECONDS", "MS"};
+  if (std::find(std::begin(kCounts), std::end(kCounts), flag.metavar) !=
+      std::end(kCounts)) {
+    return ParseUint(flag.name, value).status();
+  }
+  if (flag.metavar.find_first_not_of("abcdefghijklmnopqrstuvwxyz|") !=
+      flag.metavar.npos) {
+    return {};
+  }
+  const std::vector<std::string_view> choices = Split(flag.metavar, '|');
+  if (std::find(choices.begin(), choices.end(), value) != choices.end()) {
+    return {};
+  }
+  return {Code::kInvalidArgument, std::string(flag.name) + " takes " +
+                                      JoinWithOr(choices) + ", not \"" + value +
+                                      "\""};
 }
 
 std::string OneLine(std::string_view text) {
@@ -138,16 +188,16 @@ std::vector<std::string> Args::GetAll(std::string_view flag) const {
 
 Result<std::optional<uint64_t>> Args::GetUint(std::string_view flag) const {
   if (!Has(flag)) return std::optional<uint64_t>();
-  const std::string text = Get(flag);
-  uint64_t value = 0;
-  const auto [ptr, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || ptr != text.data() + text.size()) {
-    return Status(
-        Code::kInvalidArgument,
-        std::string(flag) + " takes a whole number, not \"" + text + "\"");
-  }
+  ROWFS_ASSIGN_OR_RETURN(const uint64_t value, ParseUint(flag, Get(flag)));
   return std::optional<uint64_t>(value);
+}
+
+Args Args::Without(std::string_view flag) const {
+  Args args = *this;
+  if (const auto found = args.values_.find(flag); found != args.values_.end()) {
+    args.values_.erase(found);
+  }
+  return args;
 }
 
 Result<Args> ParseArgs(std::span<const Flag> flags,
@@ -186,6 +236,9 @@ Result<Args> ParseArgs(std::span<const Flag> flags,
       return Status(Code::kInvalidArgument,
                     name + " takes a value: " + std::string(flag->metavar));
     }
+    if (!flag->metavar.empty()) {
+      ROWFS_RETURN_IF_ERROR(CheckValue(*flag, value));
+    }
     std::vector<std::string>& values = args.values_[name];
     if (!flag->repeatable && !values.empty() && !flag->metavar.empty()) {
       return Status(Code::kInvalidArgument, name + " is given twice");
@@ -197,28 +250,36 @@ Result<Args> ParseArgs(std::span<const Flag> flags,
 
 int Fail(Env& env, const Status& status) {
   env.err << "rowfs: " << OneLine(status.message()) << "\n";
-  return kExitFailure;
+  const bool usage = status.code() == Code::kInvalidArgument &&
+                     status.message().starts_with("--");
+  return usage ? kExitUsage : kExitFailure;
 }
 
 int Dispatch(Env& env, std::span<const std::string> words) {
   try {
     std::span<const std::string> rest = words.subspan(1);
+    const std::string& name = words[0];
     // Its command line has rules of its own.
-    if (words[0].substr(words[0].rfind('/') + 1) == "blobpack") {
+    if (name.substr(name.rfind('/') + 1) == "blobpack") {
       return RunBlobpack(env, rest);
     }
-    if (!rest.empty() && rest[0] == "blobpack") {
-      return RunBlobpack(env, rest.subspan(1));
-    }
-    const std::string& name = words[0];
     if (name.substr(name.rfind('/') + 1) == "mount.rowfs") {
       return RunMountHelper(env, rest);
     }
-    if (rest.empty() || rest[0] == "--help" || rest[0] == "-h" ||
-        rest[0] == "help") {
-      PrintOverview(rest.empty() ? env.err : env.out);
-      return rest.empty() ? kExitUsage : kExitDone;
+    if (rest.empty()) {
+      PrintOverview(env.err);
+      return kExitUsage;
     }
+    std::vector<std::string> help;
+    if (rest[0] == "help" && rest.size() > 1) {
+      help = {rest[1], "--help"};
+      rest = help;
+    }
+    if (rest[0] == "--help" || rest[0] == "-h" || rest[0] == "help") {
+      PrintOverview(env.out);
+      return kExitDone;
+    }
+    if (rest[0] == "blobpack") return RunBlobpack(env, rest.subspan(1));
     if (rest[0] == "--version") {
       env.out << VersionText();
       return kExitDone;
@@ -235,7 +296,7 @@ int Dispatch(Env& env, std::span<const std::string> words) {
     return RunCommand(env, *command, rest.subspan(1));
   } catch (const std::exception& e) {
     env.err << "rowfs: internal error: " << OneLine(e.what()) << "\n";
-    return kExitInternal;
+    return kExitFailure;
   }
 }
 

@@ -21,7 +21,6 @@ namespace rowfs {
 inline constexpr int kExitDone = 0;
 inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 2;
-inline constexpr int kExitInternal = 70;
 
 // What a command may use of the world.
 struct Env {
@@ -31,8 +30,10 @@ struct Env {
 };
 
 struct Flag {
-  std::string_view name;     // with the dashes: "--json"
-  std::string_view metavar;  // empty: takes no value
+  std::string_view name;  // with the dashes: "--json"
+  // Empty: takes no value. Words in lower case ("flat|sharded|auto"): takes one
+  // of them. A name of a count ("N", "BYTES" ...): takes a whole number.
+  std::string_view metavar;
   std::string_view help;
   bool repeatable = false;
 };
@@ -43,6 +44,8 @@ class Args {
   // The last value given; empty when the flag is not there.
   std::string Get(std::string_view flag) const;
   std::vector<std::string> GetAll(std::string_view flag) const;
+  // The same without what was given for `flag`.
+  Args Without(std::string_view flag) const;
   // kInvalidArgument, naming the flag, for anything but a whole number.
   Result<std::optional<uint64_t>> GetUint(std::string_view flag) const;
 
@@ -56,7 +59,7 @@ class Args {
 
 // Options may stand anywhere; "--" ends them; "--flag=value" and "--flag
 // value". kInvalidArgument names an unknown or incomplete option and the
-// nearest known one.
+// nearest known one, or a value that the option's metavar rules out.
 Result<Args> ParseArgs(std::span<const Flag> flags,
                        std::span<const std::string> words);
 
@@ -71,8 +74,9 @@ struct Command {
   int (*run)(Env&, const Args&);
 };
 
-// Print "rowfs: message" as one line to env.err, kInvalidArgument with a second
-// line that points to --help. Returns the exit code that fits.
+// Print "rowfs: message" as one line to env.err. Returns the exit code that
+// fits: kExitUsage for kInvalidArgument about an option ("--rows ..."), else
+// kExitFailure.
 int Fail(Env& env, const Status& status);
 
 // Run the command that `words` name (words[0] is the program's name, which may

@@ -1,6 +1,8 @@
 // The table of commands: options and help texts.
 #include "fs/cli/commands.h"
 
+#include <array>
+
 #include "fs/cli/session.h"
 #include "fs/cli/tree_session.h"
 
@@ -13,15 +15,43 @@ constexpr std::string_view kSourceText =
     "picks a\nversion), of Parquet or Arrow files, of a pack or a folder of "
     "files.";
 
-constexpr Flag kMountFlags[] = {
+template <size_t... N>
+constexpr auto Join(const Flag (&... groups)[N]) {
+  std::array<Flag, (N + ...)> all;
+  size_t at = 0;
+  const auto add = [&](std::span<const Flag> group) {
+    for (const Flag& flag : group) all[at++] = flag;
+  };
+  (add(groups), ...);
+  return all;
+}
+
+// Of every command that reads a source.
+constexpr Flag kSourceFlags[] = {
+    kAllowExternalFlag, kCacheDirFlag, kMemoryFlag, kOfflineFlag,
+    kTraceFlag,         kCaFileFlag,   kHedgeFlag,
+};
+
+// Of those that decode.
+constexpr Flag kPluginFlags[] = {kInProcessFlag};
+
+constexpr Flag kKindFlags[] = {kFormatFlag};
+
+constexpr Flag kJsonFlags[] = {kJsonFlag};
+
+// What the tree looks like.
+constexpr Flag kLookFlags[] = {
+    kRowsFlag, kFramesFlag, kNameColumnFlag, kViewFlag, kIndexFlag,
+};
+
+constexpr auto kTreeFlags =
+    Join(kLookFlags, kSourceFlags, kPluginFlags, kKindFlags);
+
+constexpr Flag kForegroundFlags[] = {
     {"--foreground", "", "stay in the foreground; Ctrl-C unmounts"},
-    kRowsFlag,
-    kFramesFlag,
-    kNameColumnFlag,
-    kViewFlag,
+};
+constexpr Flag kMountOnlyFlags[] = {
     kExactStatFlag,
-    kIndexFlag,
-    kAllowExternalFlag,
     {"--follow", "SECONDS",
      "look for new versions so often; they appear in .versions/"},
     {"--allow-other", "", "let other users read the mount"},
@@ -29,57 +59,25 @@ constexpr Flag kMountFlags[] = {
     {"--gid", "N", "group of all files"},
     {"--umask", "OCTAL", "permissions to take away (022)"},
     {"-o", "OPTION", "passed on to FUSE", true},
-    kCacheDirFlag,
-    kMemoryFlag,
-    kOfflineFlag,
-    kTraceFlag,
-    kCaFileFlag,
-    kHedgeFlag,
-    kInProcessFlag,
-    kFormatFlag,
 };
+constexpr auto kMountFlags = Join(kForegroundFlags, kLookFlags, kMountOnlyFlags,
+                                  kSourceFlags, kPluginFlags, kKindFlags);
 
-constexpr Flag kTreeFlags[] = {
-    kRowsFlag,          kFramesFlag,   kNameColumnFlag, kViewFlag,
-    kAllowExternalFlag, kCacheDirFlag, kMemoryFlag,     kOfflineFlag,
-    kTraceFlag,         kCaFileFlag,   kHedgeFlag,      kInProcessFlag,
-    kIndexFlag,         kFormatFlag,
-};
-
-constexpr Flag kLsFlags[] = {
+constexpr Flag kLsOnlyFlags[] = {
     {"-l", "", "with kind and size; ~ marks an estimate"},
-    kRowsFlag,
-    kFramesFlag,
-    kNameColumnFlag,
-    kViewFlag,
-    kIndexFlag,
-    kAllowExternalFlag,
-    kCacheDirFlag,
-    kMemoryFlag,
-    kOfflineFlag,
-    kTraceFlag,
-    kCaFileFlag,
-    kHedgeFlag,
-    kInProcessFlag,
-    kFormatFlag,
 };
+constexpr auto kLsFlags =
+    Join(kLsOnlyFlags, kLookFlags, kSourceFlags, kPluginFlags, kKindFlags);
 
-constexpr Flag kIndexFlags[] = {
+constexpr Flag kIndexOnlyFlags[] = {
     {"--output", "FILE", "write the index here instead of the cache"},
     kNameColumnFlag,
     kJsonFlag,
-    kAllowExternalFlag,
-    kCacheDirFlag,
-    kMemoryFlag,
-    kOfflineFlag,
-    kTraceFlag,
-    kCaFileFlag,
-    kHedgeFlag,
-    kInProcessFlag,
-    kFormatFlag,
 };
+constexpr auto kIndexFlags =
+    Join(kIndexOnlyFlags, kSourceFlags, kPluginFlags, kKindFlags);
 
-constexpr Flag kIngestFlags[] = {
+constexpr Flag kIngestOnlyFlags[] = {
     {"--output", "DATASET", "the dataset to write"},
     {"--media", "COLUMN=PLUGIN[:CONFIG]",
      "plugin (name, auto, none or PATH.so) for a blob column", true},
@@ -90,12 +88,9 @@ constexpr Flag kIngestFlags[] = {
     {"--keep-container", "",
      "also store what rebuilds the source files byte for byte"},
     kJsonFlag,
-    kAllowExternalFlag,
-    kTraceFlag,
-    kCaFileFlag,
-    kInProcessFlag,
-    kFormatFlag,
 };
+constexpr auto kIngestFlags =
+    Join(kIngestOnlyFlags, kSourceFlags, kPluginFlags, kKindFlags);
 
 constexpr Flag kDeleteFlags[] = {
     {"--where", "ROWS|@FILE",
@@ -117,20 +112,13 @@ constexpr Flag kGcFlags[] = {
     kJsonFlag,
 };
 
-constexpr Flag kVerifyFlags[] = {
+constexpr Flag kVerifyOnlyFlags[] = {
     {"--quick", "", "files, counts and where blobs lie; do not read values"},
     kJsonFlag,
-    kAllowExternalFlag,
-    kTraceFlag,
-    kCaFileFlag,
-    kFormatFlag,
 };
+constexpr auto kVerifyFlags = Join(kVerifyOnlyFlags, kSourceFlags, kKindFlags);
 
-constexpr Flag kTagFlags[] = {
-    kJsonFlag,
-};
-
-constexpr Flag kExtractFlags[] = {
+constexpr Flag kExtractOnlyFlags[] = {
     {"--column", "C", "the blob column"},
     {"--row", "N", "the row, 0-based"},
     {"--frame", "K", "the frame by number, 0-based, in display order"},
@@ -139,70 +127,42 @@ constexpr Flag kExtractFlags[] = {
     {"--to", "B", "... B not"},
     {"--keyframes", "", "of a window, key frames only"},
     {"--output", "PATH", "the file; for a window the folder"},
-    {"--format", "EXT", "jpg, png, webp, bmp, ppm or npy"},
+    {"--format", kFrameFormats, "of the pictures (what PATH ends in, jpg)"},
     {"--stats", "", "print requests, bytes, ranges and times as JSON"},
-    kAllowExternalFlag,
-    kCacheDirFlag,
-    kMemoryFlag,
-    kOfflineFlag,
-    kTraceFlag,
-    kCaFileFlag,
-    kHedgeFlag,
-    kInProcessFlag,
 };
+constexpr auto kExtractFlags =
+    Join(kExtractOnlyFlags, kSourceFlags, kPluginFlags);
 
-constexpr Flag kReadBlobFlags[] = {
+constexpr Flag kReadBlobOnlyFlags[] = {
     {"--column", "C", "the blob column"},
     {"--row", "N", "the row, 0-based"},
     {"--offset", "O", "start at this byte (0)"},
     {"--length", "L", "this many bytes (to the end)"},
     {"--output", "FILE", "write here instead of standard output"},
-    kAllowExternalFlag,
-    kCacheDirFlag,
-    kMemoryFlag,
-    kOfflineFlag,
-    kTraceFlag,
-    kCaFileFlag,
-    kHedgeFlag,
-    kFormatFlag,
 };
+constexpr auto kReadBlobFlags =
+    Join(kReadBlobOnlyFlags, kSourceFlags, kKindFlags);
 
-constexpr Flag kScanFlags[] = {
+constexpr Flag kScanOnlyFlags[] = {
     {"--columns", "A,B", "these columns, in this order (all)", true},
     {"--rows", "ROWS", "these rows: 0,5-6,100- (all)"},
     {"--blobs", "", "blobs as bytes, not as paths in a mount"},
     {"--output", "FILE", "FILE.arrow, FILE.parquet or FILE.jsonl"},
-    kAllowExternalFlag,
-    kCacheDirFlag,
-    kMemoryFlag,
-    kOfflineFlag,
-    kTraceFlag,
-    kCaFileFlag,
-    kHedgeFlag,
-    kInProcessFlag,
-    kFormatFlag,
 };
+constexpr auto kScanFlags =
+    Join(kScanOnlyFlags, kSourceFlags, kPluginFlags, kKindFlags);
 
-constexpr Flag kInfoFlags[] = {
-    kJsonFlag,  kAllowExternalFlag, kCacheDirFlag,  kOfflineFlag,
-    kTraceFlag, kCaFileFlag,        kInProcessFlag, kFormatFlag,
-};
+constexpr auto kInfoFlags =
+    Join(kJsonFlags, kSourceFlags, kPluginFlags, kKindFlags);
 
-constexpr Flag kPreviewFlags[] = {
+constexpr Flag kPreviewOnlyFlags[] = {
     {"--column", "C", "only pictures of this column"},
     {"--rows", "ROWS", "these rows: 0,5-6,100- (the first 1000)"},
     {"--output", "FILE", "FILE.html or FILE.png"},
     kJsonFlag,
-    kAllowExternalFlag,
-    kCacheDirFlag,
-    kMemoryFlag,
-    kOfflineFlag,
-    kTraceFlag,
-    kCaFileFlag,
-    kHedgeFlag,
-    kInProcessFlag,
-    kFormatFlag,
 };
+constexpr auto kPreviewFlags =
+    Join(kPreviewOnlyFlags, kSourceFlags, kPluginFlags, kKindFlags);
 
 constexpr Flag kBenchFlags[] = {
     {"--smoke", "", "small inputs: does it run at all"},
@@ -273,7 +233,7 @@ constexpr Command kCommands[] = {
      "  rowfs tag create v.lance@v3 train-2024\n"
      "  rowfs tag update v.lance train-2024\n"
      "  rowfs tag list v.lance --json",
-     kTagFlags, 2, 3, CmdTag},
+     kJsonFlags, 2, 3, CmdTag},
     {"extract-frame", "DATASET", "read frames of one video",
      "Reads exactly the bytes from the key frame to the frame, in one "
      "request.\n"
@@ -325,7 +285,7 @@ constexpr Command kCommands[] = {
      kTreeFlags, 2, 100'000, CmdPrefetch},
     {"bench", "NAME", "measure against peers in the same run",
      "Prints one JSON object a figure: ours, the peer's, the ratio. NAME: "
-     "frames,\nwindows, layouts.",
+     "audio, blobs,\nencodings, frames, images, layouts, packs, windows.",
      kBenchFlags, 1, 1, CmdBench},
 };
 

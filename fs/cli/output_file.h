@@ -12,6 +12,10 @@
 
 namespace rowfs {
 
+// Make the local folder `path`, and those above it, if they are missing.
+// kAlreadyExists when something else is in the way.
+Status MakeOutputFolder(const std::string& path);
+
 // Let `fill` write the file at `path` (local or any store that writes); on an
 // error of either nothing is left behind and what was there stays.
 Status WriteOutput(

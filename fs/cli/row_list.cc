@@ -79,6 +79,12 @@ Status FindIds(const Dataset& dataset, const std::string& path,
 
 }  // namespace
 
+Result<Selection> RowsOption(const Args& args, uint64_t row_count) {
+  auto rows = Selection::Parse(args.Get("--rows"), row_count);
+  if (!rows.ok()) return rows.status().With("--rows");
+  return rows;
+}
+
 Result<std::pair<std::string, std::vector<uint64_t>>> ReadView(
     StoreRegistry& stores, const Dataset& dataset, const std::string& text) {
   const size_t equals = text.find('=');

@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 
 #include "fs/cli/references.h"
+#include "index/catalog/catalog_file.h"
 #include "storage/folder/folder_source.h"
 #include "storage/lance/dataset.h"
 #include "storage/pack/pack_source.h"
@@ -23,12 +23,6 @@ constexpr uint64_t kMemoryBytesMax = uint64_t{1} << 30;
 // Remote bytes kept on disk between runs, all processes together.
 constexpr uint64_t kDiskBytesMax = uint64_t{10} << 30;
 constexpr uint64_t kHedgeMsMax = 3'600'000;
-
-// NOLINTNEXTLINE(concurrency-mt-unsafe): before any thread starts.
-std::string Environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 // The smallest limit of the groups that `folder` lies in, up to `root`.
 void LowerToGroup(std::string folder, const std::string& root, const char* name,
@@ -69,13 +63,6 @@ uint64_t MemoryLimit() {
   return limit;
 }
 
-std::string DefaultCacheDirectory() {
-  const std::string xdg = Environment("XDG_CACHE_HOME");
-  if (xdg.starts_with('/')) return xdg + "/rowfs";
-  const std::string home = Environment("HOME");
-  return home.empty() ? "" : home + "/.cache/rowfs";
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Session>> Session::Make(const Args& args,
@@ -86,8 +73,7 @@ Result<std::unique_ptr<Session>> Session::Make(const Args& args,
   ROWFS_ASSIGN_OR_RETURN(const auto memory, args.GetUint("--memory"));
   session->memory_bytes_ =
       memory.value_or(std::min(MemoryLimit() / 4, kMemoryBytesMax));
-  session->cache_directory_ = args.Has("--cache-dir") ? args.Get("--cache-dir")
-                                                      : DefaultCacheDirectory();
+  session->cache_directory_ = CatalogDirectory(args.Get("--cache-dir"));
   session->format_ = format;
   session->allow_external_ = args.GetAll("--allow-external");
   session->in_process_ = args.Has("--in-process");

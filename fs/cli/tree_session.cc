@@ -8,19 +8,10 @@ namespace {
 constexpr size_t kAheadThreads = 2;
 constexpr size_t kPrefetchThreads = 8;
 
-Result<TreeOptions::Rows> ParseRows(const std::string& text) {
-  if (text.empty() || text == "auto") return TreeOptions::Rows::kAuto;
+TreeOptions::Rows RowsLayoutOf(const std::string& text) {
   if (text == "flat") return TreeOptions::Rows::kFlat;
   if (text == "sharded") return TreeOptions::Rows::kSharded;
-  return Status(Code::kInvalidArgument,
-                "--rows is flat, sharded or auto, not \"" + text + "\"");
-}
-
-Result<bool> ParseExactStat(const std::string& text) {
-  if (text.empty()) return false;
-  if (text == "render") return true;
-  return Status(Code::kInvalidArgument,
-                "--exact-stat takes render, not \"" + text + "\"");
+  return TreeOptions::Rows::kAuto;
 }
 
 Json MountConfig(const Args& args) {
@@ -80,13 +71,12 @@ Result<std::unique_ptr<TreeSession>> TreeSession::Open(const Args& args,
                          Session::Make(args, args.Get("--format"), log));
   Session& session = *self->session_;
   TreeOptions options;
-  ROWFS_ASSIGN_OR_RETURN(options.rows, ParseRows(args.Get("--rows")));
+  options.rows = RowsLayoutOf(args.Get("--rows"));
   options.name_column = args.Get("--name-column");
   if (args.Has("--frames")) {
     options.plugin_config = "frames=" + args.Get("--frames");
   }
-  ROWFS_ASSIGN_OR_RETURN(options.exact_stat,
-                         ParseExactStat(args.Get("--exact-stat")));
+  options.exact_stat = args.Has("--exact-stat");
   options.log = log;
   options.config_json = WriteJson(MountConfig(args));
 

@@ -21,7 +21,8 @@ namespace rowfs {
 // Options that shape a tree, besides those of Session.
 inline constexpr Flag kRowsFlag = {"--rows", "flat|sharded|auto",
                                    "how row directories are laid out (auto)"};
-inline constexpr Flag kFramesFlag = {"--frames", "EXT",
+inline constexpr std::string_view kFrameFormats = "jpg|png|webp|bmp|ppm|npy";
+inline constexpr Flag kFramesFlag = {"--frames", kFrameFormats,
                                      "the format frames are listed in (jpg)"};
 inline constexpr Flag kNameColumnFlag = {"--name-column", "C",
                                          "name row directories by this column"};
@@ -43,6 +44,8 @@ class TreeSession {
   Tree& tree() { return *tree_; }
   Session& session() { return *session_; }
   Dataset& dataset() { return *dataset_; }
+  // Why indexes are not kept; empty when they are.
+  std::string catalog_problem() const { return catalogs_.own->problem(); }
 
  private:
   TreeSession() = default;

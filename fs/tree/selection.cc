@@ -61,12 +61,13 @@ Result<Selection> Selection::Parse(std::string_view text, uint64_t row_count) {
       last =
           end.empty() ? std::max(row_count, uint64_t{1}) - 1 : ParseNumber(end);
     }
-    if (!first || !last || *last < *first) {
+    const bool open_end = first && dash + 1 == part.size();
+    if (!first || !last || (*last < *first && !open_end)) {
       return Status(Code::kInvalidArgument,
                     "rows '" + std::string(part) + "': expected N or N-M");
     }
-    if (*last >= row_count) {
-      return Status(Code::kOutOfRange, "row " + std::to_string(*last) +
+    if (const uint64_t row = std::max(*first, *last); row >= row_count) {
+      return Status(Code::kOutOfRange, "row " + std::to_string(row) +
                                            ": there are " +
                                            std::to_string(row_count) + " rows");
     }

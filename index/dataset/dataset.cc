@@ -228,8 +228,14 @@ Result<std::shared_ptr<Dataset>> Dataset::Open(
     return Make(location.uri(), std::move(table), options);
   }
   if (tried.empty()) {
-    return Status(Code::kInvalidArgument,
-                  "no format is named \"" + options.format + "\"");
+    std::string names;
+    for (const TableFormat& format : formats) {
+      if (!names.ends_with(format.name))
+        names += " " + std::string(format.name);
+    }
+    return Status(
+        Code::kInvalidArgument,
+        "--format: there is no \"" + options.format + "\"; there are:" + names);
   }
   ROWFS_ASSIGN_OR_RETURN(const Location location,
                          context.stores->Resolve(readings[0].first));

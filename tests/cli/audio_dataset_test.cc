@@ -79,8 +79,8 @@ TEST_F(AudioDatasetTest, ASoundShowsItsFilesIngestedOrNot) {
     const CommandResult result = Run("ls", {source, "rows/000001"});
 
     ASSERT_EQ(result.code, kExitDone) << result.err;
-    for (const char* name : {"audio.mp3\n", "audio.segments/", "audio.at/",
-                             "audio.info.json", "audio.waveform/"}) {
+    for (const char* name : {"audio.mp3\n", "audio.segments\n", "audio.at\n",
+                             "audio.info.json", "audio.waveform\n"}) {
       EXPECT_THAT(result.out, HasSubstr(name)) << source;
     }
     const CommandResult segments =

@@ -100,12 +100,12 @@ TEST_F(IndexTest, ValuesAndNamesAreTheSameWithAndWithoutAnIndex) {
         Run({"ls", Folder(), paths[i], "--index", file, "--name-column", "n"});
     EXPECT_EQ(indexed.out, plain[i]) << paths[i];
   }
-  EXPECT_EQ(plain[1], "x/\ny/\n");
+  EXPECT_EQ(plain[1], "x\ny\n");
   EXPECT_EQ(plain[4], "3\n3~2\n");
   const CommandResult named =
       Run({"ls", Folder(), "rows", "--index", file, "--name-column", "n"});
   EXPECT_EQ(named.out, rows);
-  EXPECT_EQ(rows, "3/\n1/\n2/\n3~2/\n");
+  EXPECT_EQ(rows, "3\n1\n2\n3~2\n");
   const CommandResult row = Run({"cat", Folder(), "rows/3~2/file_name.txt",
                                  "--index", file, "--name-column", "n"});
   EXPECT_EQ(row.out, "d.txt");

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "tests/support/run_command.h"
 #include "tests/support/status_matchers.h"
@@ -58,6 +60,61 @@ TEST(Usage, RefusesAnOptionGivenTwiceOrWithoutItsValue) {
 
   EXPECT_THAT(ParseArgs(flags, twice), HasCode(Code::kInvalidArgument));
   EXPECT_THAT(ParseArgs(flags, missing), HasCode(Code::kInvalidArgument));
+}
+
+TEST(Usage, AValueThatAnOptionRulesOutIsUsageAndNamesTheOption) {
+  const std::vector<std::vector<std::string>> calls = {
+      {"ls", "x", "--rows", "wide"},
+      {"ls", "x", "--frames", "tga"},
+      {"ls", "x", "--memory", "many"},
+      {"ls", "x", "--memory", "-1"},
+      {"ls", "x", "--memory", "18446744073709551616"},
+      {"ls", "/", "--format", "zzz"},
+      {"mount", "x", "y", "--exact-stat", "guess"},
+      {"mount", "x", "y", "--follow", "soon"},
+      {"mount", "x", "y", "--umask", "999"},
+      {"ingest", "x", "--output", "y", "--layout", "both"},
+      {"ingest", "x"},
+      {"read-blob", "x", "--column", "c"},
+      {"scan", "x"},
+      {"extract-frame", "x", "--column", "c", "--row", "0", "--time", "abc",
+       "--output", "f.jpg"},
+      {"extract-frame", "x", "--column", "c", "--row", "0", "--frame", "0",
+       "--output", "f.tga"},
+      {"extract-frame", "x", "--column", "c", "--row", "0", "--frame", "0",
+       "--format", "gif", "--output", "f"},
+  };
+  for (const std::vector<std::string>& words : calls) {
+    const CommandResult result = RunRowfs(words);
+
+    EXPECT_EQ(result.code, kExitUsage) << words[0] << ": " << result.err;
+    EXPECT_EQ(result.out, "");
+    EXPECT_THAT(result.err, HasSubstr("--"));
+  }
+}
+
+TEST(Usage, HelpWithACommandExplainsIt) {
+  const CommandResult all = RunRowfs({"help"});
+  const CommandResult one = RunRowfs({"help", "mount"});
+
+  EXPECT_EQ(all.out, RunRowfs({"--help"}).out);
+  EXPECT_EQ(one.code, kExitDone);
+  EXPECT_EQ(one.out, RunRowfs({"mount", "--help"}).out);
+}
+
+TEST(Usage, EveryCommandThatReadsASourceTakesTheSameStoreOptions) {
+  for (const Command& command : Commands()) {
+    const auto has = [&](std::string_view name) {
+      return std::any_of(command.flags.begin(), command.flags.end(),
+                         [&](const Flag& flag) { return flag.name == name; });
+    };
+    if (!has("--allow-external")) continue;
+
+    for (const char* name : {"--cache-dir", "--memory", "--offline", "--trace",
+                             "--ca-file", "--hedge"}) {
+      EXPECT_TRUE(has(name)) << command.name << " " << name;
+    }
+  }
 }
 
 }  // namespace

@@ -101,8 +101,8 @@ TEST_F(VideoDatasetTest, ListsTheTreeOfARow) {
 
   ASSERT_EQ(result.code, kExitDone) << result.err;
   for (const char* name :
-       {"row.json", "file_name.txt", "n", "video.mp4", "video.frames/",
-        "video.keyframes/", "video.gops/", "video.info.json"}) {
+       {"row.json", "file_name.txt", "n", "video.mp4", "video.frames\n",
+        "video.keyframes\n", "video.gops\n", "video.info.json"}) {
     EXPECT_THAT(result.out, HasSubstr(name));
   }
 }

@@ -84,6 +84,7 @@ TEST(Selection, RefusesWhatIsNoListAndRowsThatAreNotThere) {
         << text;
   }
   EXPECT_THAT(Selection::Parse("10", 10), HasCode(Code::kOutOfRange));
+  EXPECT_THAT(Selection::Parse("10-", 10), HasCode(Code::kOutOfRange));
   EXPECT_THAT(Selection::Parse("0", 0), HasCode(Code::kOutOfRange));
 }
 
