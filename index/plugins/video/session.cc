@@ -9,6 +9,10 @@ namespace {
 
 // With the decoder's own frames this stays below the 256 MiB of the contract.
 constexpr size_t kCacheBytesMax = 144u << 20;
+// Packets before a target whose frames are kept even where nothing refers to
+// them: its neighbours are likely to be wanted next.
+constexpr uint32_t kNearPackets = 3;
+constexpr size_t kStartsMax = 16;
 
 }  // namespace
 
@@ -53,11 +57,19 @@ bool DecodeSession::CanContinue(uint32_t start,
   });
 }
 
-Status DecodeSession::Restart(uint32_t start,
-                              const std::set<uint32_t>& wanted) {
-  // Going back in the same GOP: the frames before will be wanted next.
-  feed_all_ =
-      decoder_ != nullptr && start_ == start && *wanted.rbegin() < next_;
+Status DecodeSession::Restart(uint32_t start) {
+  // Decoding the same GOP again: its other frames will be wanted next, as many
+  // of them as can be kept.
+  const Stream& video = index_.video();
+  const uint64_t pixels = uint64_t{video.width} * video.height;
+  const auto known = std::find(starts_.begin(), starts_.end(), start);
+  near_ = kNearPackets;
+  if (known != starts_.end()) {
+    near_ = kCacheBytesMax / (2 * pixels + 1);
+    starts_.erase(known);
+  }
+  starts_.push_front(start);
+  if (starts_.size() > kStartsMax) starts_.pop_back();
   const uint16_t extradata = index_.video().packets[start].extradata;
   // A fresh decoder costs no more than a flush, and some keep frames over it.
   PLUGIN_ASSIGN_OR_RETURN(decoder_,
@@ -133,13 +145,15 @@ Status DecodeSession::Run(uint32_t start, const std::vector<uint32_t>& targets,
 Status DecodeSession::RunUncached(uint32_t start, std::set<uint32_t> wanted,
                                   const GetPacket& get, const TakeFrame& take) {
   if (!CanContinue(start, wanted)) {
-    PLUGIN_RETURN_IF_ERROR(Restart(start, wanted));
+    PLUGIN_RETURN_IF_ERROR(Restart(start));
   }
   const uint32_t last = *wanted.rbegin();
   while (next_ <= last) {
     const uint32_t ordinal = next_++;
     const Packet& p = index_.video().packets[ordinal];
-    if (p.nonref() && !feed_all_ && !wanted.contains(ordinal)) continue;
+    if (p.nonref() && last - ordinal > near_ && !wanted.contains(ordinal)) {
+      continue;
+    }
     PLUGIN_RETURN_IF_ERROR(Feed(ordinal, get));
     PLUGIN_RETURN_IF_ERROR(Collect(&wanted, take));
   }

@@ -7,6 +7,7 @@
 #define ROWFS_INDEX_PLUGINS_VIDEO_SESSION_H_
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <list>
 #include <map>
@@ -45,7 +46,7 @@ class DecodeSession {
   Status RunUncached(uint32_t start, std::set<uint32_t> wanted,
                      const GetPacket& get, const TakeFrame& take);
   bool CanContinue(uint32_t start, const std::set<uint32_t>& wanted) const;
-  Status Restart(uint32_t start, const std::set<uint32_t>& wanted);
+  Status Restart(uint32_t start);
   Status Feed(uint32_t ordinal, const GetPacket& get);
   Status Collect(std::set<uint32_t>* wanted, const TakeFrame& take);
   // Get frames out that the decoder holds back.
@@ -59,12 +60,13 @@ class DecodeSession {
 
   const MediaIndex& index_;
   std::unique_ptr<VideoDecoder> decoder_;
-  uint32_t start_ = 0;      // where the decoder started
-  uint32_t next_ = 0;       // the packet it gets next
-  uint16_t extradata_ = 0;  // what it was told last
-  bool drained_ = false;    // it takes nothing before a flush
-  bool feed_all_ = false;   // reading backwards: frames in between are wanted
-  std::set<uint32_t> inside_;  // fed, shown, not given yet
+  uint32_t start_ = 0;           // where the decoder started
+  uint32_t next_ = 0;            // the packet it gets next
+  uint16_t extradata_ = 0;       // what it was told last
+  bool drained_ = false;         // it takes nothing before a flush
+  uint64_t near_ = 0;            // packets this near to a target are all fed
+  std::deque<uint32_t> starts_;  // of the last decodes, newest first
+  std::set<uint32_t> inside_;    // fed, shown, not given yet
 
   std::map<uint32_t, Cached> cache_;
   std::list<uint32_t> ages_;  // oldest first
