@@ -163,11 +163,15 @@ void Renderer::RenderAhead(const std::shared_ptr<const Media>& media,
     const int64_t step = moved == 1 || moved == -1 ? moved : 0;
     // A neighbour may be chance; the same step again is a direction.
     const bool goes_on = step != 0 && step == trail.step;
-    trail = {path, step};
+    const uint64_t length = goes_on ? trail.length + 1 : 1;
+    trail = {path, step, length};
     if (trails_.size() > kTrailsMax) trails_.clear();
     if (!goes_on || ahead_jobs_ >= kAheadJobsMax) return;
-    const uint64_t items = std::min<uint64_t>(
-        limits_.ahead_items_max, limits_.ahead_bytes_max / (size + 1));
+    // A batch is there when all of it is, so a reader that has just begun to
+    // go on gets a small one.
+    const uint64_t items =
+        std::min<uint64_t>({limits_.ahead_items_max, 2 * (length - 1),
+                            limits_.ahead_bytes_max / (size + 1)});
     const auto window = static_cast<int64_t>(items * kAheadJobsMax);
     for (int64_t i = 1; i <= window && here->number + step * i >= 0; ++i) {
       std::string next = here->At(here->number + step * i);

@@ -49,7 +49,7 @@ class Renderer {
   // The file at `path` of `media`; `entry` is what Lookup said about it. From
   // the cache if it is there; identical requests in flight are shared. A reader
   // that opens number after number of one directory, up or down, is rendered
-  // ahead of. Failures are not kept.
+  // ahead of, the further the longer it goes on. Failures are not kept.
   Result<std::shared_ptr<const ViewFile>> Open(
       const std::shared_ptr<const Media>& media, const std::string& path,
       const ViewEntry& entry) EXCLUDES(mu_);
@@ -66,10 +66,12 @@ class Renderer {
  private:
   using Key = std::pair<uint64_t, std::string>;  // index key, canonical path
   struct Slot;
-  // The path opened last of one index and the step that led there.
+  // The path opened last of one index, the step that led there, and how often
+  // that was taken in a row.
   struct Trail {
     std::string path;
     int64_t step = 0;
+    uint64_t length = 0;
   };
 
   void Fill(const Key& key, Result<std::shared_ptr<const ViewFile>> file)
