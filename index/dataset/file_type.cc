@@ -39,6 +39,11 @@ constexpr Magic kMagics[] = {
     {0, "\0\0\x01\xB3"sv, {"mpg", "video/mpeg"}},
     {0, "FLV\x01"sv, {"flv", "video/x-flv"}},
     {0, "DKIF\0\0"sv, {"ivf", "video/x-ivf"}},
+    {0, "\x30\x26\xB2\x75\x8E\x66\xCF\x11"sv, {"asf", "video/x-ms-asf"}},
+    {0, "\x06\x0E\x2B\x34\x02\x05\x01\x01"sv, {"mxf", "application/mxf"}},
+    {0, "nut/multimedia container"sv, {"nut", "video/x-nut"}},
+    {0, "\x1F\x07\0"sv, {"dv", "video/x-dv"}},
+    {0, "\x12\0\x0A"sv, {"obu", "video/x-av1"}},
     {0, "%PDF-"sv, {"pdf", "application/pdf"}},
     {0, "PK\x03\x04"sv, {"zip", "application/zip"}},
     {0, "PK\x05\x06"sv, {"zip", "application/zip"}},
@@ -98,8 +103,28 @@ std::optional<FileType> EbmlOrOggType(std::string_view head) {
   if (page.find("OpusHead") != page.npos) {
     return FileType{"opus", "audio/opus"};
   }
-  if (page.find("theora") != page.npos) return FileType{"ogv", "video/ogg"};
+  if (page.find("theora") != page.npos || page.find("OVP80") != page.npos) {
+    return FileType{"ogv", "video/ogg"};
+  }
   return FileType{"ogg", "audio/ogg"};
+}
+
+// Raw H.264 and H.265 begin with a delimiter or a parameter set.
+std::optional<FileType> NalType(std::string_view head) {
+  const size_t zeros = head.find('\x01');
+  if (zeros != 2 && zeros != 3) return std::nullopt;
+  if (head.size() < 6 || head.substr(0, zeros) != "\0\0\0"sv.substr(0, zeros)) {
+    return std::nullopt;
+  }
+  const auto first = static_cast<unsigned char>(head[zeros + 1]);
+  const char second = head[zeros + 2];
+  const bool hevc = first == 0x40 || first == 0x42 || first == 0x46;
+  if (hevc && second == '\x01') return FileType{"h265", "video/h265"};
+  const int type = first & 0x1F;
+  if ((first & 0x80) == 0 && (type == 7 || type == 9)) {
+    return FileType{"h264", "video/h264"};
+  }
+  return std::nullopt;
 }
 
 // Formats without a magic number, known by a structure that repeats.
@@ -162,6 +187,7 @@ FileType DetectFileType(ByteSpan bytes) {
     if (HasAt(head, magic.offset, magic.bytes)) return magic.type;
   }
   if (IsBmp(head)) return {"bmp", "image/bmp"};
+  if (const auto type = NalType(head)) return *type;
   return FramedType(head).value_or(kUnknown);
 }
 

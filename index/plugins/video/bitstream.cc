@@ -137,8 +137,10 @@ StartCodes ScanStartCodes(ByteSpan packet, bool mpeg4) {
 PictureFacts InspectMpeg(ByteSpan packet, bool mpeg4, bool flagged_key) {
   PictureFacts facts;
   const StartCodes found = ScanStartCodes(packet, mpeg4);
-  facts.nonref =
-      found.bidirectional > 0 && found.intra == 0 && found.predicted == 0;
+  // MPEG-4 streams may be packed: a picture travels in an earlier packet and
+  // comes out when its own arrives, so that no packet can be left out.
+  facts.nonref = !mpeg4 && found.bidirectional > 0 && found.intra == 0 &&
+                 found.predicted == 0;
   facts.key = flagged_key && found.intra > 0;
   if (facts.key) {
     facts.kind = found.closed ? KeyKind::kIdr : KeyKind::kOpen;

@@ -383,7 +383,7 @@ int32_t Foresee(rowfs_str file_name, const rowfs_entry_sink* out,
 // Plugin release, then the libraries whose output ends in files.
 const char* Version() {
   static const std::string version =
-      "2 lavc" + std::to_string(avcodec_version()) + " lavf" +
+      "3 lavc" + std::to_string(avcodec_version()) + " lavf" +
       std::to_string(avformat_version());
   return version.c_str();
 }

@@ -73,7 +73,8 @@ bool IsVideoName(std::string_view file_name) {
       LowerExtension(file_name),
       {"mp4", "m4v",  "mov",  "qt",  "3gp",  "3g2",  "f4v",  "mkv", "webm",
        "avi", "ts",   "m2ts", "mts", "mpg",  "mpeg", "vob",  "flv", "ivf",
-       "ogv", "h264", "264",  "avc", "h265", "265",  "hevc", "m2v", "mpv"});
+       "ogv", "h264", "264",  "avc", "h265", "265",  "hevc", "m2v", "mpv",
+       "wmv", "asf",  "mxf",  "nut", "dv",   "obu"});
 }
 
 int32_t ProbeVideo(ByteSpan head, std::string_view file_name) {
@@ -91,8 +92,17 @@ int32_t ProbeVideo(ByteSpan head, std::string_view file_name) {
   if (text.starts_with("FLV\x01")) return kLikely;
   if (text.starts_with("DKIF")) return kCertain;
   if (text.starts_with("OggS")) {
-    return text.find("theora") != std::string_view::npos ? kCertain : 0;
+    const bool video = text.find("theora") != std::string_view::npos ||
+                       text.find("OVP80") != std::string_view::npos;
+    return video ? kCertain : 0;
   }
+  if (text.starts_with("\x30\x26\xb2\x75\x8e\x66\xcf\x11")) {
+    return extension == "wma" ? kUnlikely : kLikely;
+  }
+  if (text.starts_with("\x06\x0e\x2b\x34\x02\x05\x01\x01")) return kLikely;
+  if (text.starts_with("nut/multimedia container")) return kLikely;
+  if (text.starts_with(std::string_view("\x1f\x07\0", 3))) return kLikely;
+  if (text.starts_with(std::string_view("\x12\0\x0a", 3))) return kLikely;
   if (text.starts_with(std::string_view("\0\0\1\xba", 4)) ||
       text.starts_with(std::string_view("\0\0\1\xb3", 4))) {
     return kLikely;

@@ -14,11 +14,13 @@ constexpr size_t kScatterMax = 64 << 20;
 // Demuxers that read one local stream and nothing else. Playlists, image
 // sequences, devices and text formats are not among them.
 constexpr char kFormats[] =
-    "mov,matroska,mpegts,avi,mpeg,mpegvideo,m4v,h264,hevc,ivf,obu,flv,ogg";
+    "mov,matroska,mpegts,avi,mpeg,mpegvideo,m4v,h264,hevc,ivf,obu,flv,ogg,asf,"
+    "mxf,nut,dv";
 // What probing may decode with. Everything else is carried, not opened.
 constexpr char kCodecs[] =
     "h264,hevc,vp8,vp9,libdav1d,mpeg2video,mpeg1video,mpeg4,h263,flv,mjpeg,"
-    "prores,ffv1,theora,dnxhd,vc1,wmv3,msmpeg4v3,msmpeg4,svq3,cinepak,"
+    "prores,ffv1,theora,dnxhd,vc1,wmv1,wmv2,wmv3,msmpeg4v2,msmpeg4v3,msmpeg4,"
+    "dvvideo,svq3,cinepak,"
     "huffyuv,ffvhuff,utvideo,magicyuv,png,"
     "aac,aac_latm,mp3float,mp3,mp2float,mp2,ac3,eac3,dca,opus,vorbis,flac,alac,"
     "pcm_s16le,pcm_s16be,pcm_s24le,pcm_s24be,pcm_s32le,pcm_s32be,pcm_u8,"

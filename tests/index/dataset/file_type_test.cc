@@ -26,7 +26,21 @@ TEST(DetectFileType, KnowsContainersByTheirFirstBytes) {
   EXPECT_EQ(Extension("%PDF-1.7"), "pdf");
 }
 
+TEST(DetectFileType, KnowsStreamsOfVideoByTheirFirstBytes) {
+  EXPECT_EQ(Extension("\0\0\0\1\x67\x64\0\x0A"sv), "h264");
+  EXPECT_EQ(Extension("\0\0\1\x09\x10\0\0\1"sv), "h264");
+  EXPECT_EQ(Extension("\0\0\0\1\x40\1\x0C\1"sv), "h265");
+  EXPECT_EQ(Extension("\0\0\1\xBA\x44\0\4\0"sv), "mpg");
+  EXPECT_EQ(Extension("\x12\0\x0A\x0A\0\0\0\3"sv), "obu");
+  EXPECT_EQ(Extension("\x1F\7\0\xBF\xF8\x78\x78\x78"sv), "dv");
+  EXPECT_EQ(Extension("\x30\x26\xB2\x75\x8E\x66\xCF\x11"sv), "asf");
+  EXPECT_EQ(Extension("\x06\x0E\x2B\x34\x02\x05\1\1"sv), "mxf");
+  EXPECT_EQ(Extension("OggS\0\2\0\0\0\0\0\0\0\0OVP80\1\1"sv), "ogv");
+}
+
 TEST(DetectFileType, CallsTheRestBin) {
+  EXPECT_EQ(Extension("\0\0\0\1"sv), "bin");
+  EXPECT_EQ(Extension("\0\0\0\1\x65\x88\0\0"sv), "bin");
   EXPECT_EQ(Extension(""), "bin");
   EXPECT_EQ(Extension("hello"), "bin");
   EXPECT_EQ(Extension("BMnot a bitmap at all"), "bin");

@@ -33,17 +33,19 @@ inline std::vector<double> FrameTimes(const std::string& path) {
   return times;
 }
 
-// Read every frame of `file` in three orders and compare with `expected`, the
-// RGB of all frames one behind the other.
-inline void CompareFrames(OpenIndex* index, const Bytes& expected) {
-  const std::vector<FileEntry> frames = index->List(".frames");
-  ASSERT_FALSE(frames.empty()) << index->last_error();
+// Read every frame in three orders, each with a decoder that knows nothing of
+// the others, and compare with `expected`, the RGB of all frames one behind the
+// other.
+inline void CompareFrames(const Ingested& ingested, const Bytes& expected) {
+  OpenIndex index(ingested, "frames=ppm");
+  const std::vector<FileEntry> frames = index.List(".frames");
+  ASSERT_FALSE(frames.empty()) << index.last_error();
   std::vector<Bytes> pixels;
   size_t at = 0;
   for (const FileEntry& frame : frames) {
-    const Bytes file = index->Read(".frames/" + frame.name);
+    const Bytes file = index.Read(".frames/" + frame.name);
     ASSERT_EQ(frame.size, file.size())
-        << frame.name << " " << index->decode_error();
+        << frame.name << " " << index.decode_error();
     pixels.push_back(PpmPixels(file));
     ASSERT_LE(at + pixels.back().size(), expected.size()) << frame.name;
     ASSERT_TRUE(std::equal(pixels.back().begin(), pixels.back().end(),
@@ -57,8 +59,9 @@ inline void CompareFrames(OpenIndex* index, const Bytes& expected) {
   std::vector<size_t> shuffled = order;
   std::shuffle(shuffled.begin(), shuffled.end(), std::mt19937(7));
   for (const auto& sequence : {order, shuffled}) {
+    OpenIndex fresh(ingested, "frames=ppm");
     for (size_t k : sequence) {
-      ASSERT_EQ(pixels[k], PpmPixels(index->Read(".frames/" + frames[k].name)))
+      ASSERT_EQ(pixels[k], PpmPixels(fresh.Read(".frames/" + frames[k].name)))
           << frames[k].name << " depends on what was read before";
     }
   }
