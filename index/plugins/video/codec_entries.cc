@@ -81,6 +81,15 @@ Bytes Vp8Entry(AVCodecParameters codec, const StreamTimes& times) {
   return entry;
 }
 
+// The codec's own code where it has one among those of AVI, which Matroska uses
+// for codecs it has no name for: some decoders are told by it what is inside.
+uint32_t RiffTag(const AVCodecParameters& codec) {
+  const AVCodecTag* const tables[] = {avformat_get_riff_video_tags(), nullptr};
+  const bool known = codec.codec_type == AVMEDIA_TYPE_VIDEO &&
+                     av_codec_get_id(tables, codec.codec_tag) == codec.codec_id;
+  return known ? codec.codec_tag : 0;
+}
+
 }  // namespace
 
 CodecEntries MakeCodecEntries(const AVCodecParameters& codec,
@@ -97,8 +106,8 @@ CodecEntries MakeCodecEntries(const AVCodecParameters& codec,
   if (entries.mp4.empty() && codec.codec_id == AV_CODEC_ID_VP8) {
     entries.mp4 = Vp8Entry(codec, times);
   }
-  entries.matroska =
-      TrackEntry(MuxOne("matroska", codec, 0, times, first_packet));
+  entries.matroska = TrackEntry(
+      MuxOne("matroska", codec, RiffTag(codec), times, first_packet));
   return entries;
 }
 

@@ -125,6 +125,11 @@ void AppendGop(const Gop& gop, std::vector<uint32_t>* packets) {
   }
 }
 
+ExactTime LaterByNano(const ExactTime& time) {
+  constexpr TimeBase kNano{1, 1'000'000'000};
+  return time.Minus(ExactTime::FromTicks(-1, kNano)).value_or(time);
+}
+
 // `time` after the start of the media on the source's time line; in whole
 // nanoseconds, so that a text of many digits has a common denominator with it.
 ExactTime SourceTime(const MediaIndex& index, const ExactTime& time) {
@@ -222,8 +227,10 @@ Result<FileCut> CutClip(const MediaIndex& index, FileType type,
   auto [first, last] = index.FramesIn(from, to);
   if (first == last) return NotFound("no frame is shown in this window");
   // The frame that is shown when the window opens is not of the window, unless
-  // there is no other.
-  if (index.FrameTime(first) < from && last - first > 1) ++first;
+  // there is no other, or its time was meant: as text that is up to a
+  // nanosecond more.
+  const ExactTime begin = LaterByNano(index.FrameTime(first));
+  if (begin <= from && last - first > 1) ++first;
 
   const Stream& video = index.video();
   uint32_t first_gop = index.GopOfPacket(index.shown[first]);

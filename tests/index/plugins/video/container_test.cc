@@ -392,6 +392,19 @@ TEST(Container, ClipsShowExactlyTheFramesOfTheirWindow) {
   ExpectClip(&source, frames, 1.5, 99);
 }
 
+// Thirds of a second have no end as decimals: info.json rounds them up.
+TEST(Container, ClipsBeginWithTheFrameWhoseToldTimeIsAskedFor) {
+  Source source("-f lavfi -i testsrc2=size=160x90:rate=30:duration=1 " +
+                    std::string(kX264),
+                "mp4");
+  const std::vector<Shown> frames = Frames(source.path());
+
+  const std::string clip = source.Save(".clips/0.033333334-0.1.mp4");
+
+  const std::vector<Shown> want = {frames.at(1), frames.at(2)};
+  EXPECT_EQ(Digests(want), Digests(Frames(clip)));
+}
+
 TEST(Container, ClipsOfVp8AreMp4BecauseMatroskaCannotHideFrames) {
   Source source(kPicture + std::string(kTone) +
                     "-c:v libvpx -deadline realtime -cpu-used 8 -g 20 "

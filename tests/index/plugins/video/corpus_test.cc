@@ -124,6 +124,7 @@ const Kind kKinds[] = {
      "-c:v libxvid -bf 2 -g 20 $OUT"},
     {"h263.avi", "$FF -f lavfi -i testsrc2=size=176x144:rate=25:duration=1 " YUV
                  "-c:v h263 -g 10 $OUT"},
+    {"utvideo.avi", "$FF " SMALL "-an -pix_fmt gbrp -c:v utvideo $OUT"},
     {"mjpeg.mov", "$FF " SMALL "-an -c:v mjpeg -q:v 5 $OUT"},
     {"mjpeg.avi", "$FF " SMALL "-an -c:v mjpeg -q:v 5 $OUT"},
     {"prores.mov", "$FF " SMALL "-an -c:v prores_ks -profile:v 2 $OUT"},
