@@ -177,6 +177,8 @@ template <typename T>
 std::string Shortest(T value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value < 0 ? "-Infinity" : "Infinity";
+  // "-0" is an integer to many readers, and loses its sign.
+  if (value == 0 && std::signbit(value)) return "-0.0";
   char buffer[64];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
   return {buffer, end};

@@ -38,7 +38,7 @@ TEST(ValueJson, KeepsEveryDigitOfAnInteger) {
 TEST(ValueJson, WritesFloatsShortestAndNamesWhatJsonLacks) {
   EXPECT_EQ(Text(Fixed(MakeType(TypeId::kFloat), 0.1F)), "0.1");
   EXPECT_EQ(Text(Fixed(MakeType(TypeId::kDouble), 0.1)), "0.1");
-  EXPECT_EQ(Text(Fixed(MakeType(TypeId::kDouble), -0.0)), "-0");
+  EXPECT_EQ(Text(Fixed(MakeType(TypeId::kDouble), -0.0)), "-0.0");
   EXPECT_EQ(Text(Fixed(MakeType(TypeId::kDouble), std::nan(""))), "\"NaN\"");
   EXPECT_EQ(Text(Fixed(MakeType(TypeId::kFloat),
                        -std::numeric_limits<float>::infinity())),
