@@ -1,5 +1,7 @@
 #include "fs/cli/tree_session.h"
 
+#include <sys/stat.h>
+
 #include "fs/cli/row_list.h"
 
 namespace rowfs {
@@ -7,6 +9,18 @@ namespace {
 
 constexpr size_t kAheadThreads = 2;
 constexpr size_t kPrefetchThreads = 8;
+
+// When a local source last changed, so that copies of two mounts of it are as
+// old; 0 for others.
+int64_t TimeOf(const std::string& source) {
+  std::string path = source;
+  if (path.starts_with("file://")) path.erase(0, 7);
+  struct stat about = {};
+  if (path.find("://") != path.npos || stat(path.c_str(), &about) != 0) {
+    return 0;
+  }
+  return about.st_mtim.tv_sec * int64_t{1'000'000'000} + about.st_mtim.tv_nsec;
+}
 
 TreeOptions::Rows RowsLayoutOf(const std::string& text) {
   if (text == "flat") return TreeOptions::Rows::kFlat;
@@ -87,6 +101,7 @@ Result<std::unique_ptr<TreeSession>> TreeSession::Open(const Args& args,
   }
   ROWFS_ASSIGN_OR_RETURN(PluginRegistry * plugins, session.Plugins());
   const std::string base = SplitVersion(self->dataset_->source()).first;
+  options.mtime_ns = TimeOf(base);
   // No other format keeps its versions.
   if (self->dataset_->table().format() == "lance") {
     options.open_version = [&session, base](uint64_t version) {

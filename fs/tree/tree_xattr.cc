@@ -95,6 +95,9 @@ Result<Tree::State::Xattrs> Tree::State::ReadXattrs(const Place& at,
   const Json* version = facts.Find("version");
   if (version != nullptr && version->kind == Json::Kind::kNumber) {
     out["version"] = version->text;
+  } else if (of_row) {
+    // Of a source without versions; what lies in an object has that one's.
+    out["etag"] = dataset.table().fingerprint();
   }
   if (of_row) {
     out["row"] = std::to_string(at.node.row);

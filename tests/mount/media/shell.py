@@ -110,6 +110,10 @@ def main():
     check_outputs(checks, rowfs, videos, folder)
     with m.mounted(rowfs, videos, point) as root:
         check_tree(checks, rowfs, videos, root)
+        path = root / "rows/000000/row.json"
+        checks.true("user.rowfs.etag" in os.listxattr(path), "an etag")
+        checks.equal(path.stat().st_mtime_ns, videos.stat().st_mtime_ns,
+                     "files are as old as the source")
         check_gone(checks, root, videos)
     checks.end()
 
