@@ -165,7 +165,7 @@ ChunkedValues PackedChunks(std::span<const T> values) {
 template <typename T>
 ChunkedValues ChooseFixed(ByteSpan data, uint64_t count) {
   std::vector<T> copy(count);  // aligned
-  std::memcpy(copy.data(), data.data(), count * sizeof(T));
+  if (count != 0) std::memcpy(copy.data(), data.data(), count * sizeof(T));
   const std::span<const T> values(copy);
   const uint64_t packed = PackedBytes(values);
   const uint64_t runs = RunBytes(values);

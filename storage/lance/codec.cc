@@ -60,7 +60,7 @@ void UnpackAs(ByteSpan packed, size_t bits, std::byte* out) {
   std::array<T, kPackedBlockValues> words;
   std::array<T, kPackedBlockValues> values;
   const size_t bytes = kPackedBlockValues * bits / 8;
-  std::memcpy(words.data(), packed.data(), bytes);
+  if (bytes != 0) std::memcpy(words.data(), packed.data(), bytes);
   Unpack(words.data(), bits, values.data());
   std::memcpy(out, values.data(), sizeof(values));
 }

@@ -263,7 +263,7 @@ class PackedStructChunk final : public ChunkDecoder {
       ValueBlock& child = out->children[k];
       const size_t at = child.data.size();
       child.data.resize(at + count * width);
-      for (uint64_t i = 0; i < count; ++i) {
+      for (uint64_t i = 0; i < count && width != 0; ++i) {
         std::memcpy(child.data.data() + at + i * width,
                     rows.data.data() + i * row_bytes + begin, width);
       }

@@ -107,6 +107,7 @@ Array SelectRows(Array array, uint64_t first, const RowRanges& rows) {
 Result<std::vector<uint16_t>> DecodeLevels(const BlockDecoder* decoder,
                                            ByteSpan bytes, uint64_t count) {
   std::vector<uint16_t> levels;
+  if (count == 0) return levels;
   if (decoder == nullptr) {
     if (bytes.size() / 2 < count) {
       return Status(Code::kCorruption, std::to_string(bytes.size()) +

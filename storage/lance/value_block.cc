@@ -130,6 +130,7 @@ Status GatherFixed(const ValueBlock& from, std::span<const uint64_t> indices,
   const size_t width = from.bits / 8;
   size_t at = to->data.size();
   to->data.resize(at + indices.size() * width);
+  if (width == 0) return {};
   for (const uint64_t index : indices) {
     std::memcpy(to->data.data() + at, from.data.data() + index * width, width);
     at += width;
@@ -160,6 +161,7 @@ Status GatherVariable(const ValueBlock& from, std::span<const uint64_t> indices,
 void AppendBits(ByteSpan from, uint64_t begin, uint64_t count, Bytes* to,
                 uint64_t at) {
   to->resize((at + count + 7) / 8);
+  if (count == 0) return;
   if (begin % 8 == 0 && at % 8 == 0) {
     std::memcpy(to->data() + at / 8, from.data() + begin / 8, (count + 7) / 8);
     // Bits behind the last value are zero, so that appending can OR.

@@ -106,7 +106,7 @@ size_t OnSend(char* data, size_t size, size_t count, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
   const ByteSpan rest = transfer.request->body.subspan(transfer.sent);
   const size_t bytes = std::min(size * count, rest.size());
-  std::memcpy(data, rest.data(), bytes);
+  if (bytes != 0) std::memcpy(data, rest.data(), bytes);
   transfer.sent += bytes;
   return bytes;
 }

@@ -29,6 +29,7 @@ SharedBytes Share(Bytes bytes) {
 }
 
 SharedBytes CopyBits(const uint8_t* bits, int64_t offset, uint64_t count) {
+  if (count == 0) return Share({});
   Bytes out(count / 8 + (count % 8 != 0 ? 1 : 0));
   if (offset % 8 == 0) {
     std::memcpy(out.data(), bits + offset / 8, out.size());
