@@ -353,7 +353,11 @@ Status CheckImageIndex(const ImageIndex& index) {
     }
   }
   if (index.pages.empty()) return Corrupt("the index has no pages");
-  if (a.kind == AnimationKind::kNone) return {};
+  if (a.kind == AnimationKind::kNone) {
+    // Then its frames are its pages, if it has any.
+    if (index.head.frame_count <= index.pages.size()) return {};
+    return Corrupt("the index has more frames than pictures");
+  }
   if (a.frames.empty() || a.width == 0 || a.height == 0 || !a.frames[0].key) {
     return Corrupt("an animation without pictures");
   }
