@@ -46,7 +46,8 @@ Bytes EmptyFrame(const FrameKind& kind, uint32_t rate, bool mono) {
     Bytes frame(size, 0);
     frame[0] = 0xff;
     frame[1] = static_cast<uint8_t>(0xe0 | (kind.version << 3) | 2 | 1);
-    frame[2] = static_cast<uint8_t>(((i + 1) << 4) | (kind.rate << 2));
+    frame[2] = static_cast<uint8_t>(((i + 1) << 4) |
+                                    static_cast<size_t>(kind.rate << 2));
     frame[3] = mono ? 0xc0 : 0x00;
     return frame;
   }

@@ -131,10 +131,11 @@ Status ReadColumns(ByteSpan entries, SoundIndex* index) {
                  {&SoundPacket::preroll, 1u << 16},
                  {&SoundPacket::skip, 1u << 16},
                  {&SoundPacket::span, UINT32_MAX}};
-  for (const auto& [field, max] : columns) {
-    TakeColumn(index->packets.size(), max, &in, [&](size_t i, uint64_t v) {
-      index->packets[i].*field = static_cast<uint32_t>(v);
-    });
+  for (const auto& column : columns) {
+    TakeColumn(index->packets.size(), column.max, &in,
+               [&](size_t i, uint64_t v) {
+                 index->packets[i].*column.field = static_cast<uint32_t>(v);
+               });
   }
   TakeColumn(index->packets.size(), UINT64_MAX, &in, [&](size_t i, uint64_t v) {
     index->packets[i].offset =

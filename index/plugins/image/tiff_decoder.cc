@@ -55,8 +55,8 @@ toff_t SeekFile(thandle_t handle, toff_t offset, int from) {
 int CloseFile(thandle_t) { return 0; }
 toff_t SizeFile(thandle_t handle) { return FileOf(handle)->bytes.size(); }
 
-int KeepError(TIFF*, void* user, const char*, const char* format,
-              va_list args) {
+[[gnu::format(printf, 4, 0)]] int KeepError(TIFF*, void* user, const char*,
+                                            const char* format, va_list args) {
   auto* f = static_cast<MemoryFile*>(user);
   char text[256];
   std::vsnprintf(text, sizeof(text), format, args);
