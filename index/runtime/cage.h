@@ -20,8 +20,20 @@
 
 namespace rowfs {
 
+// Whether this build has ASan or TSan. They need more than the cage gives:
+// their shadow is larger than any limit of memory, and UBSan, which comes with
+// ASan, probes addresses by writing them to a pipe.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+inline constexpr bool kSanitized =
+    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
 struct CageOptions {
-  uint64_t memory_bytes_max = 0;  // 0: no limit (sanitizers need that)
+  uint64_t memory_bytes_max = 0;  // 0: no limit
   bool mount_namespace = true;
 };
 

@@ -115,6 +115,13 @@ int AllowWithArguments(scmp_filter_ctx filter) {
   rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
                         Equals(1, F_GETFL));
   if (rc != 0) return rc;
+  if (kSanitized) {
+    rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(pipe), 0);
+    if (rc == 0) {
+      rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(pipe2), 0);
+    }
+    if (rc != 0) return rc;
+  }
   return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
                           Equals(0, PR_SET_NAME));
 }

@@ -13,21 +13,6 @@
 namespace rowfs {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define ROWFS_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define ROWFS_SANITIZED 1
-#endif
-#endif
-
-// The shadow memory of a sanitizer is larger than any limit.
-#ifdef ROWFS_SANITIZED
-constexpr bool kLimitsMemory = false;
-#else
-constexpr bool kLimitsMemory = true;
-#endif
-
 Status Say(WorkerFrame kind, WorkerMessage message) {
   message.kind = kind;
   return SendFrame(kWorkerSocketFd, EncodeWorkerMessage(message));
@@ -88,7 +73,7 @@ int main(int argc, char** argv) {
   syscall(SYS_close_range, rowfs::kWorkerOutputFd + 1, ~0u, 0u);
   if (argc != 4 || chdir("/") != 0) return EXIT_FAILURE;
   rowfs::CageOptions options;
-  if (rowfs::kLimitsMemory) {
+  if (!rowfs::kSanitized) {
     options.memory_bytes_max = std::strtoull(argv[2], nullptr, 10);
   }
   options.mount_namespace = std::string_view(argv[3]) == "mount";

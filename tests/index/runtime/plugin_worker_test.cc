@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "index/runtime/cage.h"
 #include "index/runtime/plugin_host.h"
 #include "tests/index/runtime/toy.h"
 #include "tests/support/status_matchers.h"
@@ -14,15 +15,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-constexpr bool kSanitized =
-    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool kSanitized = false;
-#endif
 
 WorkerSettings ToySettings() {
   WorkerSettings settings;

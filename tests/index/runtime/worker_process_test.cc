@@ -115,8 +115,11 @@ TEST(WorkerProcess, DiesWithItsParent) {
     (void)IngestToy(worker, "TOY1 spin\nx");
     _exit(3);
   }
+  // Else a parent that fails would be waited for for ever.
+  close(ready[1]);
   char byte = 0;
   ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  close(ready[0]);
   const std::vector<pid_t> workers = WorkersOf(parent);
   ASSERT_EQ(workers.size(), 1u);
 
