@@ -106,9 +106,16 @@ def same_cells(want, got, path):
             raise Different(f"{path}: blob {b}, expected {a}")
 
 
+def readable(value):
+    try:
+        return value.as_py()
+    except UnicodeDecodeError:  # text that damage made something else
+        return value.cast(pa.binary()).as_py()
+
+
 def first(want, got):
     for i in range(len(want)):
-        a, b = want[i].as_py(), got[i].as_py()
+        a, b = readable(want[i]), readable(got[i])
         if repr(a) != repr(b):
             return f"value {i} is {b!r:.200}, expected {a!r:.200}"
     return "values differ"
