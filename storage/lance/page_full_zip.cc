@@ -290,7 +290,8 @@ class FullZipRead final : public PageRead {
   template <typename Value, typename Blank>
   Status DecodeItems(const Piece& piece, ByteSpan bytes, Value value,
                      Blank blank) {
-    Cursor cursor(bytes, "row " + std::to_string(piece.rows.begin));
+    const std::string what = "row " + std::to_string(piece.rows.begin);
+    Cursor cursor(bytes, what);
     while (!cursor.AtEnd()) {
       uint16_t def = 0;
       ROWFS_ASSIGN_OR_RETURN(const bool visible, TakeLevels(&cursor, &def));
