@@ -125,8 +125,11 @@ int CmdMount(Env& env, const Args& args) {
 }
 
 int CmdUmount(Env& env, const Args& args) {
-  const Status status = Unmount(
-      std::filesystem::absolute(args.operands[0]).lexically_normal().string());
+  std::error_code error;
+  const std::string path =
+      std::filesystem::absolute(args.operands[0], error).lexically_normal();
+  if (path.empty()) return Fail(env, {Code::kNotFound, "no mount point"});
+  const Status status = Unmount(path);
   return status.ok() ? kExitDone : Fail(env, status);
 }
 

@@ -2,8 +2,10 @@
 #include <atomic>
 
 #include "fs/cli/commands.h"
+#include "fs/cli/progress.h"
 #include "fs/cli/tree_session.h"
 #include "fs/tree/selection.h"
+#include "storage/base/sync.h"
 
 namespace rowfs {
 namespace {
@@ -42,23 +44,29 @@ Status Prefetch(Env& env, const Args& args, uint64_t* failed) {
   std::vector<Status> results(lines.size());
   std::vector<std::function<Status()>> tasks;
   std::atomic<size_t> next{0};
+  const ReadStats& stats = session->session().stats();
+  auto progress = std::make_unique<Progress>(env, "prefetch");
+  Mutex mu;  // of the bar
+  size_t done = 0;
   for (size_t thread = 0; thread < kThreads; ++thread) {
     tasks.emplace_back([&] {
       for (size_t i = next++; i < lines.size(); i = next++) {
         results[i] = session->tree().Prefetch(lines[i]);
+        const MutexLock lock(mu);
+        progress->Update(++done, lines.size(), "wanted", stats.data.bytes);
       }
       return Status();
     });
   }
   ThreadPool pool(kThreads, kThreads);
   ROWFS_RETURN_IF_ERROR(RunAll(pool, tasks));
+  progress.reset();
   for (size_t i = 0; i < lines.size(); ++i) {
     if (results[i].ok()) continue;
     ++*failed;
     Fail(env, results[i]);
   }
   if (*failed == lines.size()) return {};
-  const ReadStats& stats = session->session().stats();
   env.out << "prefetched " << lines.size() - *failed << " of " << lines.size()
           << ": " << stats.data.requests + stats.metadata.requests
           << " requests, " << stats.data.bytes + stats.metadata.bytes

@@ -4,6 +4,7 @@
 #include "fs/cli/commands.h"
 #include "fs/cli/output_file.h"
 #include "fs/cli/preview_rows.h"
+#include "fs/cli/progress.h"
 #include "fs/cli/row_list.h"
 #include "fs/cli/sheet.h"
 #include "fs/cli/tree_session.h"
@@ -84,6 +85,8 @@ Status Preview(Env& env, const Args& args, bool html) {
   std::unique_ptr<Sheet> sheet =
       html ? MakeHtmlSheet(args.operands[0]) : MakePngSheet(rows.row_count());
   SheetCounts counts;
+  const ReadStats& stats = session->session().stats();
+  auto progress = std::make_unique<Progress>(env, "preview");
   const Status written = WriteOutput(
       session->session().stores(), args.Get("--output"),
       [&](const std::function<Status(ByteSpan)>& write) -> Status {
@@ -92,6 +95,7 @@ Status Preview(Env& env, const Args& args, bool html) {
         for (uint64_t i = 0; i < rows.row_count(); ++i) {
           const PreviewRow row = reader.Read(rows.at(i));
           ++counts.rows;
+          progress->Update(i + 1, rows.row_count(), "rows", stats.data.bytes);
           counts.pictures += row.pictures.size();
           counts.failed += row.errors.size();
           const std::string text = sheet->Add(row);
@@ -100,9 +104,9 @@ Status Preview(Env& env, const Args& args, bool html) {
         const std::string last = sheet->End(session->dataset().row_count());
         return write(AsBytes(last));
       });
+  progress.reset();
   ROWFS_RETURN_IF_ERROR(written);
-  PrintSummary(env, args, counts, session->session().stats(),
-               clock.MonotonicNs() - begin);
+  PrintSummary(env, args, counts, stats, clock.MonotonicNs() - begin);
   return {};
 }
 

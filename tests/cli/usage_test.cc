@@ -9,6 +9,7 @@ namespace rowfs {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(Usage, EveryCommandExplainsItself) {
   for (const Command& command : Commands()) {
@@ -90,6 +91,24 @@ TEST(Usage, AValueThatAnOptionRulesOutIsUsageAndNamesTheOption) {
     EXPECT_EQ(result.code, kExitUsage) << words[0] << ": " << result.err;
     EXPECT_EQ(result.out, "");
     EXPECT_THAT(result.err, HasSubstr("--"));
+  }
+}
+
+TEST(Usage, EmptyOperandsAreErrorsAsOthers) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"umount", ""},
+        {"mount", "", "x"},
+        {"info", ""},
+        {"index", "build", ""},
+
+        {"verify", ""},
+        {"ingest", "", "--output", "x"},
+        {"scan", "", "--output", "x.jsonl"}}) {
+    const CommandResult result = RunRowfs(words);
+
+    EXPECT_EQ(result.code, kExitFailure) << words[0];
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1);
+    EXPECT_THAT(result.err, Not(HasSubstr("internal"))) << words[0];
   }
 }
 
