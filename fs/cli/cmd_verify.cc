@@ -93,6 +93,13 @@ void TableVerifier::CheckRows(uint64_t begin, uint64_t end) {
 }
 
 std::vector<Finding> TableVerifier::Run() {
+  // What was noticed about whole files when they were opened.
+  const Json facts = dataset_.table().Describe();
+  if (const Json* damaged = facts.Find("damaged"); damaged != nullptr) {
+    for (const Json& what : damaged->items) {
+      findings_.push_back({dataset_.source(), what.text});
+    }
+  }
   const uint64_t count = dataset_.row_count();
   for (uint64_t begin = 0; begin < count && !Full(); begin += kBatchRows) {
     const uint64_t end = std::min(count, begin + kBatchRows);

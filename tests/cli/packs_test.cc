@@ -240,6 +240,17 @@ TEST(PacksTest, AZipOfPicturesIsRowsOfPictures) {
   EXPECT_EQ(source.Cat("rows/000001/2.txt"), "2\n");
 }
 
+TEST(PacksTest, VerifyFindsATarThatIsCutOff) {
+  const TempDir dir;
+  Must("cd " + dir.path() +
+       " && echo 1 > a.txt && echo 2 > b.txt && tar cf whole.tar a.txt b.txt"
+       " && head -c 1024 whole.tar > cut.tar");
+  EXPECT_EQ(RunRowfs({"verify", dir / "whole.tar"}).code, kExitDone);
+  const CommandResult cut = RunRowfs({"verify", dir / "cut.tar"});
+  EXPECT_EQ(cut.code, kExitFailure);
+  EXPECT_THAT(cut.out, HasSubstr("cut.tar: the tar has no end mark"));
+}
+
 TEST(PacksTest, AWrongKindIsOneLineThatNamesTheFile) {
   const TempDir dir;
   std::ofstream(dir / "x.zip") << std::string(100, 'x');

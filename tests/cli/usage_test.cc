@@ -100,7 +100,6 @@ TEST(Usage, EmptyOperandsAreErrorsAsOthers) {
         {"mount", "", "x"},
         {"info", ""},
         {"index", "build", ""},
-
         {"verify", ""},
         {"ingest", "", "--output", "x"},
         {"scan", "", "--output", "x.jsonl"}}) {
