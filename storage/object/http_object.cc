@@ -134,7 +134,8 @@ Status ReadOnce(const HttpObject& object, const std::string& etag,
   return {};
 }
 
-// ReadOnce, until the answer is sound.
+// ReadOnce, until the answer is sound. A server that goes on lying may be right
+// another time, which cannot be said of bytes that are wrong: kUnavailable.
 Status ReadSound(const HttpObject& object, const std::string& etag,
                  uint64_t offset, MutableByteSpan out, ObjectMeta* meta) {
   if (!CheckedAdd(offset, out.size())) {
@@ -142,8 +143,11 @@ Status ReadSound(const HttpObject& object, const std::string& etag,
   }
   for (int attempt = 1;; ++attempt) {
     const Status status = ReadOnce(object, etag, offset, out, meta);
-    if (status.code() != Code::kCorruption || attempt == kLiesMax) {
-      return status;
+    const bool lie = status.code() == Code::kCorruption;
+    if (!lie && status.code() != Code::kUnsupported) return status;
+    if (attempt == kLiesMax) {
+      return lie ? Status(Code::kUnavailable, std::string(status.message()))
+                 : status;
     }
   }
 }

@@ -36,7 +36,7 @@ Result<ObjectMeta> HttpStat(const HttpObject& object);
 
 // Exactly out.size() bytes. An answer that lies about what it is (wrong range,
 // wrong length, coded bytes) is asked for again, three times in all, then
-// kCorruption. kUnsupported when the server ignores ranges. A changed etag is
+// kUnavailable. kUnsupported when the server ignores ranges. A changed etag is
 // kChanged, also when the server does not look at If-Match.
 Status HttpReadAt(const HttpObject& object, const std::string& etag,
                   uint64_t offset, MutableByteSpan out);
