@@ -14,6 +14,13 @@ bool IsLasting(Code code) {
          code == Code::kResourceExhausted;
 }
 
+// What the store is to blame for, not the bytes.
+bool IsStores(Code code) {
+  return code == Code::kUnavailable || code == Code::kDeadlineExceeded ||
+         code == Code::kCancelled || code == Code::kPermissionDenied ||
+         code == Code::kChanged;
+}
+
 }  // namespace
 
 Catalogs OpenCatalogs(const Session& session, const Dataset& dataset,
@@ -57,8 +64,15 @@ Result<IndexedMedia> CatalogIndexer::Build(const Blob& blob, FileType type) {
   media.plugin_version = plugin->version();
   IngestInput input;
   input.size = blob.size();
-  input.read_at = [&blob](uint64_t offset, MutableByteSpan out) {
-    return blob.ReadAt(offset, out);
+  // What a demuxer makes of bytes that could not be read says nothing about
+  // them.
+  Mutex mu;
+  Status unread;
+  input.read_at = [&](uint64_t offset, MutableByteSpan out) {
+    const Status status = blob.ReadAt(offset, out);
+    const MutexLock lock(mu);
+    if (IsStores(status.code())) unread = status;
+    return status;
   };
   input.file_name = name;
   IngestOptions options;
@@ -71,6 +85,7 @@ Result<IndexedMedia> CatalogIndexer::Build(const Blob& blob, FileType type) {
         return {Code::kInternal,
                 "the plugin wrote a payload it must not write"};
       });
+  ROWFS_RETURN_IF_ERROR(unread);
   if (!output.ok()) {
     if (!IsLasting(output.status().code())) return output.status();
     media.code = output.status().code();
