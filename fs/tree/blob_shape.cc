@@ -71,6 +71,18 @@ void UseInfo(const RowReader& reader, const BlobCell& cell, BlobShape* shape) {
       shape);
 }
 
+// Whether what failed so is the network's fault and passes.
+bool Passes(Code code) {
+  return code == Code::kUnavailable || code == Code::kDeadlineExceeded ||
+         code == Code::kCancelled;
+}
+
+// Whether a server that answered so may answer otherwise another time.
+bool MayPass(Code code) {
+  return code == Code::kPermissionDenied || code == Code::kUnsupported ||
+         code == Code::kChanged;
+}
+
 void UseFileType(FileType type, BlobShape* shape) {
   shape->extension = "." + std::string(type.extension);
   shape->media_type = type.media_type;
@@ -94,6 +106,7 @@ void LookAtBytes(const RowReader& reader, const BlobPlace& place,
     UseFileType(type.value_or(kUnknownType), shape);
     shape->size = cell.size.value_or(1);
     shape->error = blob.status().message();
+    if (Passes(blob.status().code())) shape->failure = blob.status();
     return;
   }
   shape->size = blob.value()->size();
@@ -101,6 +114,8 @@ void LookAtBytes(const RowReader& reader, const BlobPlace& place,
     Bytes head(std::min(shape->size, kFileTypeHeadBytes));
     const Status read = blob.value()->ReadAt(0, head);
     if (!read.ok()) shape->error = read.message();
+    if (Passes(read.code())) shape->failure = read;
+    shape->unsure = MayPass(read.code());
     type = read.ok() ? DetectFileType(head) : kUnknownType;
   }
   UseFileType(*type, shape);

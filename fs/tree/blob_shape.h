@@ -36,6 +36,10 @@ struct BlobShape {
   // Nobody can make a file of the stored bytes: opening it fails.
   bool broken = false;
   std::string error;
+  // A store did not tell, and another time it will: this is not the shape.
+  Status failure;
+  // A store refused to tell; it may have changed its mind by the next time.
+  bool unsure = false;
 };
 
 // Entries a plugin may show beside one blob.

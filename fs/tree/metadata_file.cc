@@ -37,6 +37,7 @@ Result<std::string> MetadataFile::Line(const Row& row) const {
   std::vector<std::string> texts;
   const RowContents contents =
       ReadRowContents({dataset_, plugins_, options_, true}, row, &texts);
+  ROWFS_RETURN_IF_ERROR(contents.failure);
   ROWFS_ASSIGN_OR_RETURN(const std::string folder, path_of_(row.number));
   std::string line = "{\"file_name\": ";
   if (contents.blobs.empty()) line += "null";

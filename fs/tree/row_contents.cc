@@ -148,6 +148,8 @@ void Builder::AddBlob(const Place& place, UniqueNames* taken) {
   BlobShape shape = DescribeBlob(
       reader, {row_.number, place.cell, *place.metadata, place.indexed, name},
       BlobCellAt(*place.array, place.index));
+  if (contents_.failure.ok()) contents_.failure = shape.failure;
+  contents_.unsure = contents_.unsure || shape.unsure;
   std::string wanted = StemOf(place.name);
   if (!name.empty() && shape.own_file) wanted = SplitExtension(name).first;
   std::vector<std::string> suffixes;

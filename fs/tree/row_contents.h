@@ -81,6 +81,11 @@ struct RowContents {
   std::vector<RowItem> items;  // in the order they are listed; [0] = row.json
   // Top-level blobs in column order: the column, the item that is its file.
   std::vector<std::pair<size_t, uint32_t>> blobs;
+  // Names, sizes and views of blobs are wrong: a store did not say what they
+  // are, and another time it will.
+  Status failure;
+  // The same, by a refusal that may last: to be shown, not to be kept.
+  bool unsure = false;
 
   // Absent when there is none.
   std::optional<uint32_t> Find(uint32_t parent, std::string_view name) const;
@@ -104,10 +109,11 @@ struct RowReader {
 };
 
 // The contents of `row`. Does not fail: what is wrong with a cell is its item's
-// `error`. For each blob: nothing when blob_info came along (its head answers);
-// else the first bytes of it unless its media type is declared, and its size
-// where the descriptor does not say. Nothing is indexed here. `column_texts`,
-// unless null, gets each column's value as JSON.
+// `error`, what a store did not tell just now is `failure`. For each blob:
+// nothing when blob_info came along (its head answers); else the first bytes of
+// it unless its media type is declared, and its size where the descriptor does
+// not say. Nothing is indexed here. `column_texts`, unless null, gets each
+// column's value as JSON.
 RowContents ReadRowContents(const RowReader& reader, const Row& row,
                             std::vector<std::string>* column_texts = nullptr);
 

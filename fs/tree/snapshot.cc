@@ -159,7 +159,9 @@ Result<std::shared_ptr<const RowContents>> Snapshot::Contents(uint64_t row,
   ROWFS_ASSIGN_OR_RETURN(const auto values, ReadRow(row));
   auto contents = std::make_shared<const RowContents>(ReadRowContents(
       {*dataset_, plugins_, options_, false, index_key()}, *values));
-  Remember(contents);
+  // Names are a function of the snapshot, not of the network.
+  ROWFS_RETURN_IF_ERROR(contents->failure);
+  if (!contents->unsure) Remember(contents);
   return contents;
 }
 

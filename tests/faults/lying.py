@@ -11,7 +11,7 @@ import threading
 import time
 import zlib
 
-from common import Rowfs, Server, blob_of, main, span
+from common import Rowfs, Server, blob_of, main, skip, span
 
 READERS = 16
 SECONDS = float(os.environ.get("ROWFS_FAULT_SECONDS", "1"))
@@ -308,7 +308,104 @@ def a_reader_is_killed_at_once_and_ls_goes_on(program):
         hold.set()
 
 
+class Folder:
+    """Serves a folder; while `fault` is set every GET of an object whose path
+    holds `victim` meets it."""
+
+    def __init__(self, folder, victim):
+        self.folder, self.victim = folder, victim
+        self.fault, self.fired, self.etag = None, 0, '"one"'
+        self.server = Server(self.answer)
+
+    def answer(self, handler):
+        path = self.folder / handler.path.lstrip("/")
+        if not path.is_file():
+            handler.send_response(404)
+            handler.send_header("Content-Length", "0")
+            return handler.end_headers()
+        data = path.read_bytes()
+        part = span(handler, len(data))
+        meets = (self.fault is not None and handler.command == "GET" and
+                 self.victim in handler.path and
+                 not (self.fault in ENDURED and self.fired > 1))
+        self.fired += meets
+        if meets:
+            # The faults above know one object, of SIZE bytes.
+            return self.fault(self, handler, part or (0, len(data)))
+        return self.reply(handler, part, data)
+
+    def reply(self, handler, part, data=None, body=None, **lies):
+        if data is None:  # a fault
+            return Liar.reply(self, handler, part, body, **lies)
+        body = data[slice(*part)] if part else data
+        handler.send_response(206 if part else 200)
+        if part:
+            handler.send_header("Content-Range",
+                                f"bytes {part[0]}-{part[1] - 1}/{len(data)}")
+        handler.send_header("ETag", f'"{zlib.crc32(data)}"')
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        if handler.command == "GET":
+            handler.wfile.write(body)
+
+    redirect = Liar.redirect
+
+
+def names_do_not_depend_on_the_network(program):
+    """The kind of these blobs, and so their name, is seen from their first
+    bytes. A row whose bytes cannot be had now has no name until they can."""
+    try:
+        import lance
+        import pyarrow
+    except ImportError:
+        skip("no pylance (set ROWFS_PYTHON)")
+    with Rowfs(program) as rowfs:
+        cells = [b"\x89PNG\r\n\x1a\n" + DATA[i:i + 200_000] for i in range(6)]
+        lance.write_dataset(pyarrow.table({
+            "id": range(6), "pic": lance.blob_array(cells)}),
+            str(rowfs.folder / "p.lance"), data_storage_version="2.2")
+        folder = Folder(rowfs.folder, ".blob")
+        source = folder.server.url + "/p.lance"
+        names = sorted(os.listdir(rowfs.folder / "p.lance"))
+        healthy = sorted(rowfs.run("ls", rowfs.folder / "p.lance",
+                                   "rows/000000").stdout.decode().split())
+        assert "pic.png" in healthy, (healthy, names)
+        faults = [short_body, reset, hang_up, wrong_range, lying_range,
+                  extra_bytes, wrong_total, status_503, status_429, garbage,
+                  endless, whole_object, gzip_coded, status_403, login_page]
+        for fault in faults:
+            rowfs.fresh_cache()
+            with rowfs.mount(source) as mount:
+                folder.fault, folder.fired = fault, 0
+                for row in range(2):
+                    path = mount / f"rows/{row:06d}"
+                    try:
+                        shown = sorted(os.listdir(path))
+                    except OSError as error:
+                        assert error.errno in ALLOWED, (fault, error)
+                    else:
+                        # Only what a server refuses is shown without a name.
+                        assert fault in REFUSED or shown == healthy, (
+                            fault.__name__, shown)
+                assert folder.fired, f"{fault.__name__} never fired"
+                folder.fault = None
+                for row in range(6):
+                    path = mount / f"rows/{row:06d}"
+                    shown = sorted(os.listdir(path))
+                    assert shown == healthy, (fault.__name__, shown)
+                    assert (path / "pic.png").read_bytes() == cells[row]
+                assert b"pic.png" in (mount / "metadata.jsonl").read_bytes()
+            print(f"  {fault.__name__}: {folder.fired} met", flush=True)
+
+
+# Answers that may be the last word of a server that knows what it does.
+REFUSED = {whole_object, gzip_coded, status_403, login_page}
+# As if nobody were there: asked again for longer than a test may take.
+ENDURED = {hang_up, garbage}
+
+
 if __name__ == "__main__":
     main([each_fault_gives_right_bytes_or_an_error,
+          names_do_not_depend_on_the_network,
           an_object_that_changes_is_stale_for_good,
           a_reader_is_killed_at_once_and_ls_goes_on])

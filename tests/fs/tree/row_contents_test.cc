@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tests/support/fake_plugin.h"
+#include "tests/support/fault_store.h"
 #include "tests/support/generated_table.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/status_matchers.h"
@@ -60,7 +61,7 @@ class RowContentsTest : public ::testing::Test {
         [this](uint64_t, size_t field, ArrayBuilder& out) {
           fills_[field](out);
         },
-        store_);
+        blob_store_ == nullptr ? store_ : blob_store_);
     table_ = table.get();
     dataset_ = Dataset::Make("one", std::move(table), {}).value();
     row_ = dataset_->ReadRow(0).value();
@@ -75,6 +76,7 @@ class RowContentsTest : public ::testing::Test {
   Schema schema_;
   std::vector<std::function<void(ArrayBuilder&)>> fills_;
   std::shared_ptr<MemoryStore> store_ = std::make_shared<MemoryStore>();
+  std::shared_ptr<ObjectStore> blob_store_;  // null: store_
   GeneratedTable* table_ = nullptr;
   FakeRegistry registry_;
   TreeOptions options_;
@@ -163,6 +165,28 @@ TEST_F(RowContentsTest, ABlobThatIsGoneStaysAFileThatSaysSo) {
   EXPECT_EQ(contents.items[1].path, "photo.bin");
   EXPECT_NE(contents.items[1].error, "");
   EXPECT_EQ(contents.items[2].path, "id");
+}
+
+TEST_F(RowContentsTest, WhatAStoreDidNotTellIsNoNameToKeep) {
+  store_->Put("data", ToBytes("\x89PNG\r\n\x1a\n..."));
+  BlobCell cell;
+  cell.kind = BlobKind::kDedicated;
+  cell.object = "data";
+  cell.size = 11;
+  Blob("photo", cell);
+  Faults faults;
+  faults.fail_from = faults.fail_to = 1;
+  const auto flaky = std::make_shared<FaultStore>(store_, faults);
+  blob_store_ = flaky;
+
+  const RowContents first = Read();
+  EXPECT_TRUE(flaky->fired());
+  EXPECT_THAT(first.failure, HasCode(Code::kUnavailable));
+
+  blob_store_ = store_;
+  const RowContents second = Read();
+  EXPECT_THAT(second.failure, IsOk());
+  EXPECT_EQ(second.items[1].path, "photo.png");
 }
 
 TEST_F(RowContentsTest, AFieldMaySayHowItsBlobIsCalled) {
