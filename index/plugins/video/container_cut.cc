@@ -11,6 +11,9 @@ namespace {
 // that counts from elsewhere (MPEG-TS of a broadcast).
 constexpr int64_t kLatestStartSeconds = 60;
 
+// What is cheaper to read through than to ask for apart.
+constexpr uint64_t kClipGapBytes = 32 << 10;
+
 ExactTime At(const Stream& stream, int64_t tick) {
   return ExactTime::FromTicks(tick, stream.time_base);
 }
@@ -240,6 +243,7 @@ Result<FileCut> CutClip(const MediaIndex& index, FileType type,
     last_packet = std::max(last_packet, index.shown[frame]);
   }
   FileCut cut;
+  cut.gap_bytes_max = kClipGapBytes;
   TrackCut track = MainTrack(index);
   for (uint32_t i = index.gops[first_gop].first_packet; i <= last_packet; ++i) {
     track.packets.push_back(i);

@@ -35,6 +35,9 @@ struct FileCut {
   // All of the blob in one piece up to the last packet, instead of the packets
   // alone: one range to read, and what lies between them does no harm.
   bool whole_blob = false;
+  // The same for packets that lie this near: the sound of a window before its
+  // pictures. One range, one request.
+  uint64_t gap_bytes_max = 0;
   std::vector<TrackCut> tracks;  // the main stream first
 };
 

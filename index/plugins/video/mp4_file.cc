@@ -107,7 +107,7 @@ class Payload {
       for (const BlobRange& range : ranges_) end = std::max(end, range.end);
       ranges_ = {{0, end}};
     }
-    Merge();
+    Merge(cut.gap_bytes_max);
   }
 
   uint64_t size() const { return size_; }
@@ -123,14 +123,16 @@ class Payload {
 
  private:
   // Packets of a container may overlap: what is stored once is sent once.
-  void Merge() {
+  void Merge(uint64_t gap_bytes_max) {
     std::sort(ranges_.begin(), ranges_.end(),
               [](const BlobRange& a, const BlobRange& b) {
                 return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
               });
     std::vector<BlobRange> merged;
     for (const BlobRange& range : ranges_) {
-      if (!merged.empty() && range.begin <= merged.back().end) {
+      if (!merged.empty() &&
+          range.begin - std::min(range.begin, merged.back().end) <=
+              gap_bytes_max) {
         merged.back().end = std::max(merged.back().end, range.end);
       } else {
         merged.push_back(range);
