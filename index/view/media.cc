@@ -1,11 +1,19 @@
 #include "index/view/media.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "storage/base/clock.h"
+#include "storage/read/range_planner.h"
 
 namespace rowfs {
 namespace {
+
+// Whether a read may be a request over a network. The URIs of local files are
+// plain paths.
+bool IsRemote(const Blob& blob) {
+  return blob.uri().find("://") != std::string::npos;
+}
 
 // Decoded outputs, in memory.
 class RenderedFile final : public ViewFile {
@@ -36,7 +44,9 @@ class SegmentedFile final : public ViewFile {
       begins_.push_back(size_);
       size_ += segment.size();
       in_memory_ = in_memory_ && segment.literal != nullptr;
+      if (segment.literal == nullptr) stored_bytes_ += segment.size();
     }
+    brought_ = !IsRemote(*blob_) || stored_bytes_ > kAtOnceBytes;
   }
 
   uint64_t size() const override { return size_; }
@@ -61,6 +71,20 @@ class SegmentedFile final : public ViewFile {
   }
 
  private:
+  // A short clip is read from end to end, a piece at a time: all of it comes
+  // into the cache with the first, in one round trip.
+  static constexpr uint64_t kAtOnceBytes = 512 << 10;
+
+  void BringAll() const {
+    if (brought_.exchange(true)) return;
+    std::vector<ByteRange> ranges;
+    for (const ViewSegment& segment : segments_) {
+      if (!segment.literal) ranges.push_back(segment.range);
+    }
+    // What fails now fails again where it is read.
+    static_cast<void>(blob_->ReadMany(ranges));
+  }
+
   Status ReadSegment(const ViewSegment& segment, uint64_t skip,
                      MutableByteSpan out) const {
     if (segment.literal) {
@@ -68,6 +92,7 @@ class SegmentedFile final : public ViewFile {
                   out.size(), out.begin());
       return {};
     }
+    if (out.size() < stored_bytes_) BringAll();
     return blob_->ReadAt(segment.range.begin + skip, out);
   }
 
@@ -75,7 +100,9 @@ class SegmentedFile final : public ViewFile {
   const std::vector<ViewSegment> segments_;
   std::vector<uint64_t> begins_;
   uint64_t size_ = 0;
+  uint64_t stored_bytes_ = 0;
   bool in_memory_ = true;
+  mutable std::atomic<bool> brought_{false};
 };
 
 using FileResult = Result<std::shared_ptr<const ViewFile>>;
@@ -126,7 +153,7 @@ class GroupRunner {
       ranges.insert(ranges.end(), group.ranges.begin(), group.ranges.end());
     }
     const int64_t begin = clock_.MonotonicNs();
-    const auto bytes = blob_.ReadMany(ranges);
+    const auto bytes = Read(ranges);
     const int64_t read = clock_.MonotonicNs();
     size_t at = 0;
     for (const DecodeGroup& group : groups) {
@@ -141,10 +168,43 @@ class GroupRunner {
     if (times_ == nullptr) return;
     times_->read_ns += read - begin;
     times_->decode_ns += clock_.MonotonicNs() - read;
-    times_->ranges.insert(times_->ranges.end(), ranges.begin(), ranges.end());
+    const RangePlan plan = PlanOf(ranges);
+    times_->ranges.insert(times_->ranges.end(), plan.requests.begin(),
+                          plan.requests.end());
   }
 
  private:
+  // Between the pictures of two GOPs may lie the sound of the second: where a
+  // request costs a round trip it is read along.
+  static constexpr uint64_t kNearBytes = 32 << 10;
+
+  RangePlan PlanOf(std::span<const ByteRange> ranges) const {
+    if (IsRemote(blob_))
+      return PlanRanges(ranges, {.gap_bytes_max = kNearBytes});
+    RangePlan plan;
+    plan.requests.assign(ranges.begin(), ranges.end());
+    for (size_t i = 0; i < ranges.size(); ++i) plan.slices.push_back({i, 0});
+    return plan;
+  }
+
+  Result<std::vector<Bytes>> Read(std::span<const ByteRange> ranges) const {
+    const RangePlan plan = PlanOf(ranges);
+    ROWFS_ASSIGN_OR_RETURN(auto read, blob_.ReadMany(plan.requests));
+    if (!IsRemote(blob_)) return read;
+    std::vector<Bytes> bytes;
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      if (ranges[i].empty()) {
+        bytes.emplace_back();
+        continue;
+      }
+      const auto [request, offset] = plan.slices[i];
+      const auto first = read[request].begin() + static_cast<ptrdiff_t>(offset);
+      bytes.emplace_back(first,
+                         first + static_cast<ptrdiff_t>(ranges[i].size()));
+    }
+    return bytes;
+  }
+
   static void Fail(const DecodeGroup& group, const Status& status,
                    std::vector<FileResult>* files) {
     for (const size_t item : group.items) (*files)[item] = status;
