@@ -127,8 +127,8 @@ WorkerRequest RequestOf(WorkerOp op, std::vector<std::string> texts,
 // The right to one worker for a scope.
 class PluginWorker::Lease {
  public:
-  Lease(PluginWorker* pool, uint64_t key)
-      : pool_(*pool), worker_(pool->Take(key)) {}
+  Lease(PluginWorker* pool, uint64_t key, bool quick)
+      : pool_(*pool), worker_(pool->Take(key, quick)) {}
   ~Lease() { pool_.GiveBack(std::move(worker_)); }
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
@@ -179,7 +179,7 @@ Result<std::unique_ptr<PluginWorker>> PluginWorker::Start(
 }
 
 Status PluginWorker::Describe() {
-  auto worker = Take(0);
+  auto worker = Take(0, true);
   assert(worker != nullptr);
   WorkerMessage hello;
   const Status status = worker->WaitHello(&hello);
@@ -191,15 +191,27 @@ Status PluginWorker::Describe() {
   return Status();
 }
 
-std::unique_ptr<WorkerProcess> PluginWorker::Take(uint64_t key) {
+std::unique_ptr<WorkerProcess> PluginWorker::Take(uint64_t key, bool quick) {
   MutexLock lock(mu_);
-  while (idle_.empty() && worker_count_ == workers_max_) {
-    given_back_.Wait(mu_);
+  if (quick) {
+    ++quick_waiting_;
+    while (NoneFree()) quick_turn_.Wait(mu_);
+    --quick_waiting_;
+  } else {
+    while (NoneFree() || quick_waiting_ > 0) turn_.Wait(mu_);
   }
+  std::unique_ptr<WorkerProcess> worker;
   if (idle_.empty()) {
     ++worker_count_;
-    return nullptr;
+  } else {
+    worker = TakeIdle(key);
   }
+  // Two may have been given back while one waited.
+  if (quick_waiting_ == 0 && !NoneFree()) turn_.NotifyOne();
+  return worker;
+}
+
+std::unique_ptr<WorkerProcess> PluginWorker::TakeIdle(uint64_t key) {
   // The one that used the index last, whose decoder stands nearest; else the
   // one whose state is the oldest.
   size_t chosen = idle_.size();
@@ -211,15 +223,13 @@ std::unique_ptr<WorkerProcess> PluginWorker::Take(uint64_t key) {
 }
 
 void PluginWorker::GiveBack(std::unique_ptr<WorkerProcess> worker) {
-  {
-    MutexLock lock(mu_);
-    if (worker == nullptr) {
-      --worker_count_;
-    } else {
-      idle_.push_back(std::move(worker));
-    }
+  MutexLock lock(mu_);
+  if (worker == nullptr) {
+    --worker_count_;
+  } else {
+    idle_.push_back(std::move(worker));
   }
-  given_back_.NotifyOne();
+  (quick_waiting_ > 0 ? quick_turn_ : turn_).NotifyOne();
 }
 
 Result<std::unique_ptr<WorkerProcess>> PluginWorker::StartWorker() {
@@ -282,7 +292,9 @@ Status PluginWorker::Run(WorkerRequest request, const PluginIndex* index,
   }
   const uint64_t call = CallHash(request);
   if (input == nullptr) ROWFS_RETURN_IF_ERROR(quarantine_.Find(call));
-  Lease lease(this, request.key);
+  const bool quick =
+      request.op != WorkerOp::kDecode && request.op != WorkerOp::kIngest;
+  Lease lease(this, request.key, quick);
   WorkerProcess::Answer answer;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     answer = Attempt(&lease, request, index, input, out);

@@ -61,8 +61,13 @@ class PluginWorker final : public Plugin {
                Clock* clock);
 
   // A free worker, if possible one that has `key` open; null is the right to
-  // start one.
-  std::unique_ptr<WorkerProcess> Take(uint64_t key) EXCLUDES(mu_);
+  // start one. What is `quick` (a plan, a lookup) goes before what is not: a
+  // reader's request to a store need not wait for another's picture.
+  std::unique_ptr<WorkerProcess> Take(uint64_t key, bool quick) EXCLUDES(mu_);
+  std::unique_ptr<WorkerProcess> TakeIdle(uint64_t key) REQUIRES(mu_);
+  bool NoneFree() const REQUIRES(mu_) {
+    return idle_.empty() && worker_count_ == workers_max_;
+  }
   // Null gives the right back.
   void GiveBack(std::unique_ptr<WorkerProcess> worker) EXCLUDES(mu_);
   Result<std::unique_ptr<WorkerProcess>> StartWorker() EXCLUDES(mu_);
@@ -86,7 +91,9 @@ class PluginWorker final : public Plugin {
   std::array<char, 4> magic_ = {};
 
   Mutex mu_;
-  CondVar given_back_;
+  CondVar quick_turn_;
+  CondVar turn_;
+  size_t quick_waiting_ GUARDED_BY(mu_) = 0;
   size_t worker_count_ GUARDED_BY(mu_) = 0;
   std::vector<std::unique_ptr<WorkerProcess>> idle_ GUARDED_BY(mu_);
   bool mount_namespace_ GUARDED_BY(mu_) = true;  // until it fails once
