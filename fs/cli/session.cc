@@ -86,11 +86,12 @@ Result<std::unique_ptr<Session>> Session::Make(const Args& args,
         session->cache_directory_ + "/blocks", kDiskBytesMax, session->clock_);
     session->metas_ = std::make_unique<MetaKeeper>(*session->disk_cache_);
   }
-  // Half of the memory for bytes as they are stored, an eighth for what is on
-  // its way; the rest is for rendered files.
+  // Half of the memory for bytes as they are stored, a quarter for rendered
+  // files; what is on its way ahead of readers is there three times: as the
+  // answer, for those who wait, and in the cache.
   session->cache_ = std::make_unique<BlockCache>(session->memory_bytes_ / 2,
                                                  session->disk_cache_.get());
-  session->ahead_.bytes_max = session->memory_bytes_ / 8;
+  session->ahead_.bytes_max = session->memory_bytes_ / 16;
   session->queue_ =
       std::make_unique<FetchQueue>(FetchLimits{}, session->clock_);
   ROWFS_RETURN_IF_ERROR(session->MakeStores(args));
