@@ -6,6 +6,8 @@
 #include "index/dataset/blob_columns.h"
 #include "index/ingest/blob_ingest.h"
 #include "index/ingest/ingest_marker.h"
+#include "storage/base/clock.h"
+#include "storage/object/unfinished_uploads.h"
 
 namespace rowfs {
 namespace {
@@ -175,6 +177,9 @@ class Ingester {
     ROWFS_ASSIGN_OR_RETURN(summary_.version, writer_->Commit());
     if (!job_.append) {
       ROWFS_RETURN_IF_ERROR(RemoveIngestMarker(job_.output));
+      // What the same ingest left when it was killed in the midst of it. It is
+      // not ours to fail for.
+      static_cast<void>(AbortUploads(job_.output, began_ns_, false).ok());
     }
     return std::move(summary_);
   }
@@ -369,6 +374,7 @@ class Ingester {
   }
 
   const IngestJob& job_;
+  const int64_t began_ns_ = RealClock().NowNs();
   PluginRegistry& plugins_;
   const IngestObserver& observer_;
   std::vector<OutputColumn> columns_;

@@ -6,6 +6,7 @@
 #include "storage/lance/deletions.h"
 #include "storage/lance/manifest.h"
 #include "storage/lance/versions.h"
+#include "storage/object/unfinished_uploads.h"
 
 namespace rowfs {
 namespace {
@@ -193,6 +194,12 @@ Result<std::vector<Garbage>> Collector::Run() {
     ROWFS_RETURN_IF_ERROR(ReadReferences(line));
   }
   std::vector<Garbage> out;
+  // An upload in parts that nobody finished would have become something new.
+  ROWFS_ASSIGN_OR_RETURN(const auto uploads,
+                         AbortUploads(root_, newest_ns_, dry_run_));
+  for (const UnfinishedUploads::Upload& upload : uploads) {
+    out.push_back({upload.path.substr(root_.path.size() + 1), 0});
+  }
   for (const Candidate& candidate : candidates_) {
     if (IsReferenced(candidate)) continue;
     if (!dry_run_) {

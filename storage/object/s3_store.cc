@@ -21,12 +21,6 @@ constexpr size_t kEmptyNamesMax = 32;
 
 std::string Encode(const std::string& key) { return PercentEncode(key, "/"); }
 
-// Keys come URL-coded (encoding-type=url), blanks as '+'.
-Result<std::string> DecodeKey(std::string text) {
-  std::replace(text.begin(), text.end(), '+', ' ');
-  return PercentDecode(text);
-}
-
 // Whether the server wants newer keys.
 bool SaysExpired(const HttpResponse& response) {
   if (response.status != 400 && response.status != 403) return false;
@@ -53,6 +47,11 @@ ObjectMeta MetaOf(const XmlElement& contents) {
 }
 
 }  // namespace
+
+Result<std::string> DecodeS3Key(std::string text) {
+  std::replace(text.begin(), text.end(), '+', ' ');
+  return PercentDecode(text);
+}
 
 S3Store::S3Store(std::shared_ptr<HttpTransport> transport,
                  std::shared_ptr<AwsCredentialsChain> credentials, Clock& clock,
@@ -189,7 +188,7 @@ Result<bool> S3Store::ListPrefix(const std::string& prefix,
       if (!is_directory && element.name != "Contents") continue;
       ROWFS_ASSIGN_OR_RETURN(
           std::string key,
-          DecodeKey(element.TextOf(is_directory ? "Prefix" : "Key")));
+          DecodeS3Key(element.TextOf(is_directory ? "Prefix" : "Key")));
       if (!key.starts_with(prefix)) continue;
       found = true;
       std::string name = key.substr(prefix.size());
@@ -241,8 +240,7 @@ Result<HttpResponse> S3Store::Put(const std::string& key, ByteSpan bytes,
 Status S3Store::PutIfAbsent(const std::string& key, ByteSpan bytes) {
   ROWFS_RETURN_IF_ERROR(ProbeConditions(key));
   ROWFS_ASSIGN_OR_RETURN(const std::string mark, UniqueName());
-  const HttpHeaders headers = {{"If-None-Match", "*"},
-                               {"x-amz-meta-rowfs-writer", mark}};
+  const HttpHeaders headers = {{"If-None-Match", "*"}, {kWriterHeader, mark}};
   Status status;
   // 409 means that two creators met: the answer is not decided yet.
   for (int attempt = 0; attempt < 3; ++attempt) {
@@ -260,15 +258,19 @@ Status S3Store::PutIfAbsent(const std::string& key, ByteSpan bytes) {
     return status;
   }
   // An answer may have been lost although the write was not: whose is it?
+  const auto writer = WriterOf(key);
+  if (!writer.ok()) return status;
+  if (writer.value() == mark) return {};
+  return {Code::kAlreadyExists, Uri(key) + ": is there already"};
+}
+
+Result<std::string> S3Store::WriterOf(const std::string& key) {
   HttpRequest request;
   request.method = "HEAD";
-  const auto response = Send(request, "/" + Encode(key));
-  if (!response.ok()) return status;
-  if (response.value().Header("x-amz-meta-rowfs-writer") == mark) return {};
-  if (response.value().status == 200) {
-    return {Code::kAlreadyExists, Uri(key) + ": is there already"};
-  }
-  return status;
+  ROWFS_ASSIGN_OR_RETURN(const HttpResponse response,
+                         Send(request, "/" + Encode(key)));
+  if (response.status != 200) return HttpError(response, Uri(key));
+  return std::string(response.Header(kWriterHeader));
 }
 
 // A store that ignores If-None-Match would lose other writers' versions

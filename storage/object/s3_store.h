@@ -15,6 +15,7 @@
 #include "storage/object/aws_credentials.h"
 #include "storage/object/http_client.h"
 #include "storage/object/object_store.h"
+#include "storage/object/unfinished_uploads.h"
 
 namespace rowfs {
 
@@ -26,7 +27,13 @@ struct S3Options {
   bool requester_pays = false;
 };
 
-class S3Store final : public ObjectStore {
+// A key as a listing with encoding-type=url has it, blanks as '+'.
+Result<std::string> DecodeS3Key(std::string text);
+
+// Under which the writer of an object says who it is.
+inline constexpr char kWriterHeader[] = "x-amz-meta-rowfs-writer";
+
+class S3Store final : public ObjectStore, public UnfinishedUploads {
  public:
   // Bytes of one part of a multipart upload; an object up to this size is one
   // PUT. 10,000 parts are the most S3 takes.
@@ -49,11 +56,16 @@ class S3Store final : public ObjectStore {
   Result<Tail> ReadTail(const std::string& path, uint64_t wanted) override;
   Result<std::vector<ListEntry>> List(const std::string& directory) override;
   // Memory: one part; with kIfAbsent up to 64 MiB, which go in one request (a
-  // larger object goes in parts). Before the first kIfAbsent the store is tried
-  // once with a scratch object: kUnsupported when it would overwrite.
+  // larger object goes in parts, and as not every store looks at the condition
+  // when these are put together, under a reservation: a scratch object that
+  // only one of several creators gets). Before the first kIfAbsent the store is
+  // tried once with a scratch object: kUnsupported when it would overwrite.
   Result<std::unique_ptr<ObjectWriter>> Create(const std::string& path,
                                                PutMode mode) override;
   Status Remove(const std::string& path) override;
+
+  Result<std::vector<Upload>> ListUploads(const std::string& prefix) override;
+  Status AbortUpload(const Upload& upload) override;
 
  private:
   friend class S3Writer;
@@ -74,6 +86,8 @@ class S3Store final : public ObjectStore {
                            HttpHeaders headers);
   // PUT with If-None-Match: *; kAlreadyExists when there is one.
   Status PutIfAbsent(const std::string& key, ByteSpan bytes);
+  // What the writer of the object called itself; empty when it does not say.
+  Result<std::string> WriterOf(const std::string& key);
   Status ProbeConditions(const std::string& key) EXCLUDES(mu_);
 
   const std::shared_ptr<HttpTransport> transport_;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "storage/base/hash.h"
 #include "storage/object/http_object.h"
+#include "storage/object/posix_file.h"
 #include "storage/object/uri.h"
 #include "storage/object/xml.h"
 
@@ -20,7 +22,7 @@ S3Writer::~S3Writer() {
   if (upload_id_.empty()) return;
   HttpRequest request;
   request.method = "DELETE";
-  // Nobody is left to tell when this fails; the bucket's rules collect it.
+  // Nobody is left to tell when this fails; `rowfs gc` finds it.
   (void)store_.Send(request, TargetWith("uploadId=" + upload_id_)).ok();
 }
 
@@ -61,8 +63,10 @@ Status S3Writer::Write(ByteSpan bytes) {
 }
 
 Status S3Writer::Begin() {
+  ROWFS_ASSIGN_OR_RETURN(mark_, UniqueName());
   HttpRequest request;
   request.method = "POST";
+  request.headers.emplace_back(kWriterHeader, mark_);
   ROWFS_ASSIGN_OR_RETURN(const HttpResponse response,
                          store_.Send(request, TargetWith("uploads=")));
   if (response.status != 200) return HttpError(response, store_.Uri(key_));
@@ -93,6 +97,44 @@ Status S3Writer::SendPart() {
 
 Status S3Writer::Complete() {
   if (!buffer_.empty()) ROWFS_RETURN_IF_ERROR(SendPart());
+  const Status status =
+      mode_ == PutMode::kIfAbsent ? CompleteIfAbsent() : Join();
+  if (status.ok()) {
+    upload_id_.clear();
+    return status;
+  }
+  // The answer that said so may have been lost and asked for again: then there
+  // is no such upload any more, or an object where none must be.
+  const auto writer = store_.WriterOf(key_);
+  if (!writer.ok() || writer.value() != mark_) return status;
+  upload_id_.clear();
+  return {};
+}
+
+// One of many creators: not every store looks at the condition when it puts
+// parts together, but each does for a small object.
+Status S3Writer::CompleteIfAbsent() {
+  const size_t slash = key_.rfind('/');
+  const std::string folder =
+      slash == key_.npos ? "" : key_.substr(0, slash + 1);
+  const std::string place =
+      folder + ".rowfs-" + ToHex(Sha256(AsBytes(key_))).substr(0, 16) + ".tmp";
+  Status status = store_.PutIfAbsent(place, AsBytes(mark_));
+  if (!status.ok()) {
+    return status.code() == Code::kAlreadyExists
+               ? Status(Code::kAlreadyExists,
+                        store_.Uri(key_) + ": another writer is finishing it")
+               : status;
+  }
+  status = store_.Stat(key_).ok()
+               ? Status(Code::kAlreadyExists,
+                        store_.Uri(key_) + ": is there already")
+               : Join();
+  const Status removed = store_.Remove(place);
+  return status.ok() ? removed : status;
+}
+
+Status S3Writer::Join() {
   std::string body = "<CompleteMultipartUpload>";
   for (size_t i = 0; i < etags_.size(); ++i) {
     body += "<Part><PartNumber>" + std::to_string(i + 1) +
@@ -111,7 +153,6 @@ Status S3Writer::Complete() {
   // The status goes out before the work is done: an error may come as 200.
   const auto xml = ParseXml(AsText(response.body));
   if (response.status == 200 && xml.ok() && xml.value().name != "Error") {
-    upload_id_.clear();
     return {};
   }
   if (response.status == 412) {

@@ -1,5 +1,6 @@
 // One object on its way into a bucket: a single PUT when it is small, a
-// multipart upload when it is not. An abandoned upload is aborted.
+// multipart upload when it is not. An abandoned upload is aborted; that of a
+// killed process stays until AbortUploads finds it.
 //
 // One thread.
 #ifndef ROWFS_STORAGE_OBJECT_S3_WRITER_H_
@@ -27,6 +28,9 @@ class S3Writer final : public ObjectWriter {
   Status Begin();
   Status SendPart();
   Status Complete();
+  Status CompleteIfAbsent();
+  // The request that makes one object of the parts.
+  Status Join();
   Status PutWhole();
   std::string TargetWith(const std::string& query) const;
 
@@ -35,6 +39,7 @@ class S3Writer final : public ObjectWriter {
   const PutMode mode_;
   Bytes buffer_;
   std::string upload_id_;  // empty: nothing was sent yet
+  std::string mark_;       // what this writer calls itself in the object
   std::vector<std::string> etags_;
   Status status_;
 };

@@ -65,7 +65,7 @@ def span(handler, size):
 
 class Proxy(Server):
     """Passes requests on to `upstream` (host:port), after a latency, and keeps
-    (method, path, range, status, bytes, start, end) of each."""
+    (method, path, range, status, bytes, start, end, If-None-Match) of each."""
 
     def __init__(self, upstream, latency=0.0):
         self.upstream, self.latency, self.log = upstream, latency, []
@@ -102,7 +102,8 @@ class Proxy(Server):
         with self.lock:
             self.log.append((handler.command, handler.path,
                              handler.headers.get("Range"), reply.status,
-                             len(data), start, time.monotonic()))
+                             len(data), start, time.monotonic(),
+                             handler.headers.get("If-None-Match")))
 
     def take(self):
         with self.lock:

@@ -14,6 +14,7 @@ import threading
 import time
 import uuid
 
+import writing
 from common import Proxy, Rowfs, blob_of, main, make_clips, rounds, skip
 
 KEY, SECRET = "AKGATEWAY", "gateway+secret/key"
@@ -30,7 +31,7 @@ def free_port():
 class Gateway:
     """A monitor, one object store in memory and a gateway, as children."""
 
-    def __init__(self):
+    def __init__(self, memory="1G"):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rowfs-rgw-"))
         for name in ("mon", "osd/0", "rgw", "run", "log"):
             (self.folder / name).mkdir(parents=True)
@@ -54,7 +55,7 @@ osd pool default pg autoscale mode = off
 mon data = {d}/mon/a
 osd data = {d}/osd/$id
 osd objectstore = memstore
-memstore device bytes = 1G
+memstore device bytes = {memory}
 run dir = {d}/run
 admin socket = {d}/run/$name.$pid.asok
 log file = {d}/log/$name.log
@@ -213,24 +214,6 @@ def large_objects_go_in_parts(program):
         assert not s3.list_multipart_uploads(Bucket="bkt").get("Uploads")
 
 
-def racing_writers_all_keep_their_rows(program):
-    _, rowfs = rig(program)
-    with rowfs:
-        make_clips(rowfs.folder / "a", 1, seconds=1)
-        target = "s3://bkt/race.lance"
-        rowfs.run("ingest", rowfs.folder / "a", "--output", target)
-        codes = []
-        threads = [threading.Thread(target=lambda: codes.append(
-            rowfs.run("append", rowfs.folder / "a", "--output", target,
-                      code=None).returncode)) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        info = json.loads(rowfs.run("info", target, "--json").stdout)
-        assert info["rows"] == 1 + codes.count(0) and 0 in codes, (codes, info)
-
-
 def run(program_tests):
     missing = [name for name in NEEDED if shutil.which(name) is None]
     if missing:
@@ -243,6 +226,7 @@ def run(program_tests):
     try:
         client(gateway).create_bucket(Bucket="bkt")
         _rig.update(gateway=gateway, proxy=Proxy(gateway.host))
+        writing.use(_rig["proxy"], keys_of(_rig["proxy"].url), client(gateway))
         main(program_tests)
     finally:
         gateway.stop()
@@ -251,4 +235,4 @@ def run(program_tests):
 if __name__ == "__main__":
     run([datasets_are_written_and_read, a_wrong_key_is_refused_in_one_line,
          awkward_keys_are_signed_right, large_objects_go_in_parts,
-         racing_writers_all_keep_their_rows])
+         *writing.TESTS])
