@@ -1,66 +1,82 @@
 #!/usr/bin/env python3
 """The two index layouts, descriptor and column, on the same clips on S3: what
-it costs to resolve rows and to read a frame of each. One JSON object a figure.
+it costs a cold process to resolve 1 and 100 rows, and to read a frame of each.
 """
-import argparse
-import json
 import pathlib
 import shutil
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-import windows  # noqa: E402  (the server, the proxy)
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "peers"))
+import remote  # noqa: E402
 
-common = windows.common
+LAYOUTS = ("descriptor", "column")
 
 
-def measure(bench, layout, rows, latency, figures):
-    """Cold cache, one process: the index alone, then one frame a row."""
+def measure(rig, layout, rows, count, known, repeat):
+    """The wire's time: processor time of decoding is the same for both."""
     source = f"s3://bkt/{layout}.lance"
-    bench.rowfs.fresh_cache()
-    bench.proxy.latency = latency / 1e3
-    picked = [i * bench.count // rows for i in range(rows)]
-    for flow, path in (("without payload", "video.info.json"),
-                       ("one frame", "video.at/1.0.bmp")):
-        bench.proxy.take()
-        bench.rowfs.run("prefetch", source, "--in-process",
-                        *[f"rows/{i:06d}/{path}" for i in picked])
-        log = bench.proxy.take()
-        ms = (max(e[6] for e in log) - min(e[5] for e in log)) * 1e3
-        figures.append({
-            "figure": flow, "layout": layout, "rows": rows,
-            "latency_ms": latency, "requests": len(log),
-            "bytes": sum(e[4] for e in log), "rounds": common.rounds(log),
-            "io_ms": round(ms, 1)})
-        print(json.dumps(figures[-1]), flush=True)
+    picked = [i * count // rows for i in range(rows)]
+    kept = rig.folder / f"known-{layout}"
+    figures = {}
+
+    def fresh():
+        rig.rowfs.fresh_cache()
+        if known:
+            shutil.copytree(kept, rig.rowfs.cache)
+
+    for flow, path in (("index alone", "video.info.json"),
+                       ("one frame", "video.keyframes/000000.ppm")):
+        figures[flow] = rig.measure(
+            f"{layout}: {flow} of {rows} rows, "
+            f"{'rows known' if known else 'cold'}",
+            lambda: rig.rowfs.run("prefetch", source, *[
+                f"rows/{i:06d}/{path}" for i in picked]) and None,
+            1, repeat, fresh)
+    return figures
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--rowfs", required=True)
-    parser.add_argument("--smoke", action="store_true")
-    args = parser.parse_args()
-    bench = windows.Bench(args)
-    bench.count = 8 if args.smoke else 100
-    try:
-        # Few encodings, many rows.
-        clips = bench.folder / "clips"
-        common.make_clips(clips, 8, seconds=4)
-        for i in range(8, bench.count):
-            shutil.copy(clips / f"clip{i % 8:03d}.mp4",
-                        clips / f"clip{i:03d}.mp4")
-        for layout in ("descriptor", "column"):
-            bench.rowfs.run("ingest", clips, "--layout", layout, "--output",
-                            f"s3://bkt/{layout}.lance")
-        figures = []
-        for latency in ([0] if args.smoke else [0, 30]):
-            for rows in (1, bench.count):
-                for layout in ("descriptor", "column"):
-                    measure(bench, layout, rows, latency, figures)
-    finally:
-        bench.stop()
-        bench.rowfs.__exit__()
+def know(rig, layout, count):
+    """The cache of a process that looked at every row."""
+    rig.rowfs.fresh_cache()
+    rig.rowfs.run("prefetch", f"s3://bkt/{layout}.lance",
+                  *[f"rows/{i:06d}/video.info.json" for i in range(count)])
+    shutil.copytree(rig.rowfs.cache, rig.folder / f"known-{layout}")
+
+
+def bench(rig, smoke):
+    count, repeat = (8, 1) if smoke else (100, 3)
+    # Few encodings, many rows.
+    clips = rig.folder / "clips"
+    remote.common.make_clips(clips, 8, seconds=20, gop=50)
+    for i in range(8, count):
+        shutil.copy(clips / f"clip{i % 8:03d}.mp4", clips / f"clip{i:03d}.mp4")
+    for layout in LAYOUTS:
+        rig.ingest(clips, f"{layout}.lance", "--layout", layout, "--verify",
+                   "off")
+    for latency in ([0] if smoke else [0, 30]):
+        rig.latency(0)
+        for layout in LAYOUTS:
+            if not (rig.folder / f"known-{layout}").exists():
+                know(rig, layout, count)
+        rig.latency(latency)
+        for known in (False, True):
+            for rows in (1, count):
+                runs = {layout: measure(rig, layout, rows, count, known, repeat)
+                        for layout in LAYOUTS}
+                ours, other = (runs[layout] for layout in LAYOUTS)
+                for flow in ours:
+                    rounds = [run[flow]["rounds"] for run in (ours, other)]
+                    requests = [run[flow]["requests"] for run in (ours, other)]
+                    rig.claim(
+                        f"{flow} of {rows} rows, "
+                        f"{'known' if known else 'cold'}, {latency} ms: "
+                        "descriptor / column",
+                        f"{ours[flow]['io_ms']:.0f} / {other[flow]['io_ms']:.0f} "
+                        f"ms, {requests[0]} / {requests[1]} requests, "
+                        f"{ours[flow]['bytes']:,} / {other[flow]['bytes']:,} B",
+                        f"no more rounds: {rounds[0]} / {rounds[1]}",
+                        rounds[0] <= rounds[1] + (rows > 1))
 
 
 if __name__ == "__main__":
-    main()
+    remote.run(bench)
