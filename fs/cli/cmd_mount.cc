@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <sstream>
@@ -60,6 +61,9 @@ Status Serve(const Args& args, MountOptions options, Logger& log,
   if (const std::string why = session->catalog_problem(); !why.empty()) {
     log.Log(LogLevel::kWarn, "catalog", why);
   }
+  // Each holds what one reader waits for.
+  options.blocking_threads =
+      std::clamp<uint64_t>(session->session().memory_bytes() >> 24, 16, 64);
   ROWFS_ASSIGN_OR_RETURN(const auto seconds, args.GetUint("--follow"));
   if (seconds && session->dataset().table().format() != "lance") {
     return {Code::kInvalidArgument,

@@ -1,5 +1,6 @@
 #include "fs/cli/session.h"
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -63,6 +64,18 @@ uint64_t MemoryLimit() {
   return limit;
 }
 
+// What is freed goes back to the system where memory is short: dozens of
+// threads that read megabytes would each keep some, far above what the caches
+// may hold. Reads of files, 128 KiB, stay below the sizes that are mapped anew
+// each time, which costs a third of a long read.
+void LimitHeap(uint64_t memory_bytes) {
+  constexpr uint64_t kShortBytes = 512 << 20;
+  if (memory_bytes >= kShortBytes) return;
+  mallopt(M_ARENA_MAX, 2);
+  mallopt(M_MMAP_THRESHOLD, 256 << 10);
+  mallopt(M_TRIM_THRESHOLD, 256 << 10);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Session>> Session::Make(const Args& args,
@@ -73,6 +86,7 @@ Result<std::unique_ptr<Session>> Session::Make(const Args& args,
   ROWFS_ASSIGN_OR_RETURN(const auto memory, args.GetUint("--memory"));
   session->memory_bytes_ =
       memory.value_or(std::min(MemoryLimit() / 4, kMemoryBytesMax));
+  LimitHeap(session->memory_bytes_);
   session->cache_directory_ = CatalogDirectory(args.Get("--cache-dir"));
   session->format_ = format;
   session->allow_external_ = args.GetAll("--allow-external");
@@ -92,8 +106,10 @@ Result<std::unique_ptr<Session>> Session::Make(const Args& args,
   session->cache_ = std::make_unique<BlockCache>(session->memory_bytes_ / 2,
                                                  session->disk_cache_.get());
   session->ahead_.bytes_max = session->memory_bytes_ / 16;
-  session->queue_ =
-      std::make_unique<FetchQueue>(FetchLimits{}, session->clock_);
+  // Readers of the members of one pack are readers of one object.
+  FetchLimits limits;
+  limits.per_object = limits.per_store;
+  session->queue_ = std::make_unique<FetchQueue>(limits, session->clock_);
   ROWFS_RETURN_IF_ERROR(session->MakeStores(args));
   session->pool_ = std::make_unique<ThreadPool>(kReadThreads, 256);
   session->formats_ = {WithPackReferences(LanceFormat())};
