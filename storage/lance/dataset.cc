@@ -104,6 +104,8 @@ class LanceTable final : public TableSource {
 
   const std::shared_ptr<LanceSnapshot> snapshot_;
   ThreadPool columns_{8, 256};
+  // Whose tasks wait for those of `columns_`.
+  ThreadPool fragments_{16, 256};
 };
 
 Status LanceTable::CheckRows(std::span<const uint64_t> rows) const {
@@ -167,20 +169,33 @@ Result<RecordBatch> LanceTable::Take(std::span<const uint64_t> rows,
   for (uint64_t i = 0; i < rows.size(); ++i) {
     groups[snapshot_->FindFragment(rows[i])].push_back(i);
   }
-  std::vector<std::vector<Array>> parts(columns.size());
   std::vector<uint64_t> place(rows.size());  // of row i in the joined parts
   uint64_t taken = 0;
+  std::vector<std::vector<Array>> taken_of(groups.size());
+  std::vector<std::function<Status()>> tasks;
   for (const auto& [index, positions] : groups) {
-    const Fragment fragment = snapshot_->fragment(index);
     std::vector<uint64_t> live;
     for (const uint64_t position : positions) {
       live.push_back(rows[position] - snapshot_->first_row(index));
       place[position] = taken++;
     }
-    ROWFS_ASSIGN_OR_RETURN(const std::vector<uint64_t> physical,
-                           fragment.Physical(live));
-    ROWFS_ASSIGN_OR_RETURN(std::vector<Array> arrays,
-                           TakeColumns(index, columns, physical, detail));
+    tasks.emplace_back([this, index, live, columns, detail,
+                        out = &taken_of[tasks.size()]]() -> Status {
+      ROWFS_ASSIGN_OR_RETURN(const std::vector<uint64_t> physical,
+                             snapshot_->fragment(index).Physical(live));
+      ROWFS_ASSIGN_OR_RETURN(*out,
+                             TakeColumns(index, columns, physical, detail));
+      return {};
+    });
+  }
+  const bool remote = snapshot_->resolved().root.store->capabilities().remote;
+  if (!remote || tasks.size() < 2) {
+    for (const auto& task : tasks) ROWFS_RETURN_IF_ERROR(task());
+  } else {
+    ROWFS_RETURN_IF_ERROR(RunAll(fragments_, tasks));
+  }
+  std::vector<std::vector<Array>> parts(columns.size());
+  for (std::vector<Array>& arrays : taken_of) {
     for (size_t i = 0; i < columns.size(); ++i) {
       parts[i].push_back(std::move(arrays[i]));
     }
