@@ -18,7 +18,7 @@ SECONDS = float(os.environ.get("ROWFS_CUT_SECONDS", "8"))
 READERS = 16
 SIZE = 16 << 20
 DATA = random.Random(9).randbytes(SIZE)
-RESUMES_IN = 3.0
+RESUMES_IN = 3.0 * float(os.environ.get("ROWFS_SLOWER", "1"))
 
 
 def serve(handler):

@@ -4,6 +4,7 @@ allows: the daemon's peak is read from the kernel."""
 import os
 import random
 import resource
+import sys
 import threading
 
 from common import Rowfs, Server, blob_of, main, span, stats
@@ -105,4 +106,7 @@ def read_all(mount, files, pid, at_rest):
 
 
 if __name__ == "__main__":
+    if float(os.environ.get("ROWFS_SLOWER", "1")) > 1:
+        print("skipped: a sanitizer's memory says nothing")
+        sys.exit(77)
     main([a_thousand_streams_stay_inside_the_budget])
