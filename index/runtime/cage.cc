@@ -124,8 +124,9 @@ bool MemoryIsUsedUp() {
   return false;
 }
 
-// Called in a signal handler: only system calls.
-void OnCrash(int signal_number) {
+// Called in a signal handler: only system calls. What ASan does before a call
+// that does not return reads /proc, which the cage forbids.
+[[gnu::no_sanitize_address]] void OnCrash(int signal_number) {
   if (MemoryIsUsedUp()) _exit(kOutOfMemoryExit);
   // As the first process of a PID namespace this one would not die of a signal
   // that it sent itself.

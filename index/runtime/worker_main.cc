@@ -67,12 +67,6 @@ Status RunWorker(const std::string& path, const CageOptions& options) {
 }  // namespace
 }  // namespace rowfs
 
-// Asked by ASan, if it is there: a crash is a signal with it as without, for
-// the parent to tell.
-extern "C" const char* __asan_default_options() {
-  return "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0";
-}
-
 int main(int argc, char** argv) {
   rowfs::DieWithParent();
   // One descriptor more than planned would be one too many for a prisoner.
