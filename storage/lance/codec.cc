@@ -58,9 +58,15 @@ template <typename T>
 void UnpackAs(ByteSpan packed, size_t bits, std::byte* out) {
   // Aligned copies: file bytes start anywhere.
   std::array<T, kPackedBlockValues> words;
-  std::array<T, kPackedBlockValues> values;
   const size_t bytes = kPackedBlockValues * bits / 8;
   if (bytes != 0) std::memcpy(words.data(), packed.data(), bytes);
+  void* to = out;
+  size_t space = kPackedBlockValues * sizeof(T);
+  if (std::align(alignof(T), space, to, space) == out) {
+    Unpack(words.data(), bits, static_cast<T*>(to));
+    return;
+  }
+  std::array<T, kPackedBlockValues> values;
   Unpack(words.data(), bits, values.data());
   std::memcpy(out, values.data(), sizeof(values));
 }
@@ -206,8 +212,14 @@ Status DecompressZstd(ByteSpan bytes, uint64_t size_max, Bytes* out) {
   } else {
     if (declared != size) return BadData("zstd", "sizes contradict each other");
     out->resize(at + size);
-    const size_t got =
-        ZSTD_decompress(out->data() + at, size, frame.data(), frame.size());
+    // A context is larger than most frames: one a thread.
+    thread_local const std::unique_ptr<ZSTD_DCtx, size_t (*)(ZSTD_DCtx*)>
+        context(ZSTD_createDCtx(), ZSTD_freeDCtx);
+    if (context == nullptr) {
+      return {Code::kResourceExhausted, "zstd: no memory"};
+    }
+    const size_t got = ZSTD_decompressDCtx(context.get(), out->data() + at,
+                                           size, frame.data(), frame.size());
     if (ZSTD_isError(got)) return BadData("zstd", ZSTD_getErrorName(got));
     out->resize(at + got);
   }

@@ -87,11 +87,20 @@ class FsstCell final : public CellDecoder {
 class GeneralCell final : public CellDecoder {
  public:
   GeneralCell(lance::pb::BufferCompression compression, CellPtr values)
-      : compression_(std::move(compression)), values_(std::move(values)) {}
+      : compression_(std::move(compression)),
+        values_(std::move(values)),
+        plain_(dynamic_cast<const BytesCell*>(values_.get()) != nullptr) {}
 
   std::optional<uint64_t> cell_bytes() const override { return {}; }
   ValueBlock NewBlock() const override { return values_->NewBlock(); }
   Status Decode(ByteSpan cell, ValueBlock* out) const override {
+    if (plain_) {
+      ROWFS_RETURN_IF_ERROR(
+          DecompressGeneral(compression_, cell, kDecodedBytesMax, &out->data));
+      out->offsets.push_back(out->data.size());
+      ++out->count;
+      return {};
+    }
     Bytes raw;
     ROWFS_RETURN_IF_ERROR(
         DecompressGeneral(compression_, cell, kDecodedBytesMax, &raw));
@@ -110,6 +119,7 @@ class GeneralCell final : public CellDecoder {
  private:
   const lance::pb::BufferCompression compression_;
   const CellPtr values_;
+  const bool plain_;  // what comes out is the value
 };
 
 // The children of one row, one behind the other; variable ones with a length.

@@ -153,29 +153,18 @@ class Unraveler {
 
   Result<Array> BuildList(size_t i, uint16_t lists, const TypePtr& type) {
     const bool large = type->id == TypeId::kLargeList;
-    const uint16_t slot_max = SlotMax(i);
-    const uint16_t valid_max = layers_.valid_max(i);
-    const uint16_t empty = layers_.empty_level(i);
-    std::vector<uint64_t> offsets;
-    offsets.reserve(levels_.count + 1);
-    ValidityWriter validity(levels_.count);
-    uint64_t items = 0;
-    for (uint64_t e = 0; e < levels_.count; ++e) {
-      const uint16_t rep = RepAt(e);
-      const uint16_t def = DefAt(e);
-      if (rep >= lists) {
-        if (def > slot_max) continue;
-        offsets.push_back(items);
-        validity.Append(def <= valid_max || def == empty);
-      } else if (def > valid_max || offsets.empty()) {
-        return Status(Code::kCorruption,
-                      "a list goes on at an entry that has no item");
-      }
-      if (def <= valid_max && rep + 1 >= lists) ++items;
+    std::vector<uint64_t> offsets(levels_.count + 1);
+    const uint64_t length = levels_.rep.empty()
+                                ? FindLists<false>(i, lists, &offsets)
+                                : FindLists<true>(i, lists, &offsets);
+    if (length == kNoLists) {
+      return Status(Code::kCorruption,
+                    "a list goes on at an entry that has no item");
     }
-    Array array{.type = type, .length = offsets.size()};
-    offsets.push_back(items);
-    validity.MoveTo(&array);
+    const uint64_t items = offsets[length];
+    offsets.resize(length + 1);
+    Array array{.type = type, .length = length};
+    SetListValidity(i, lists, &array);
     ROWFS_ASSIGN_OR_RETURN(Array child,
                            Build(i - 1, static_cast<uint16_t>(lists - 1)));
     const uint64_t stride = child.length == 0 ? 1 : items / child.length;
@@ -187,16 +176,62 @@ class Unraveler {
     return array;
   }
 
+  static constexpr uint64_t kNoLists = UINT64_MAX;
+
+  // Where each list of layer `i` starts, and the number of items behind the
+  // last; returns the number of lists. No branches: which entry is what is as
+  // good as random.
+  template <bool kHasRep>
+  uint64_t FindLists(size_t i, uint16_t lists,
+                     std::vector<uint64_t>* offsets) const {
+    const uint16_t slot_max = SlotMax(i);
+    const uint16_t valid_max = layers_.valid_max(i);
+    const uint16_t* const defs =
+        levels_.def.empty() ? nullptr : levels_.def.data();
+    uint64_t* const out = offsets->data();
+    uint64_t found = 0;
+    uint64_t items = 0;
+    bool good = true;
+    for (uint64_t e = 0; e < levels_.count; ++e) {
+      const uint16_t rep = kHasRep ? levels_.rep[e] : layers_.rep_max();
+      const uint16_t def = defs == nullptr ? uint16_t{0} : defs[e];
+      const bool starts = rep >= lists;
+      const bool has_item = def <= valid_max;
+      good &= starts | (has_item & (found > 0));
+      out[found] = items;
+      found += static_cast<uint64_t>(starts & (def <= slot_max));
+      items += static_cast<uint64_t>(has_item & (rep + 1 >= lists));
+    }
+    out[found] = items;
+    return good ? found : kNoLists;
+  }
+
+  void SetListValidity(size_t i, uint16_t lists, Array* array) const {
+    const uint16_t slot_max = SlotMax(i);
+    const uint16_t valid_max = layers_.valid_max(i);
+    const uint16_t empty = layers_.empty_level(i);
+    // No level says "null" here.
+    if (slot_max == valid_max + (empty == 0 ? 0 : 1)) return;
+    if (levels_.def.empty()) return;
+    ValidityWriter validity(array->length);
+    for (uint64_t e = 0; e < levels_.count; ++e) {
+      const uint16_t def = levels_.def[e];
+      if (RepAt(e) < lists || def > slot_max) continue;
+      validity.Append(def <= valid_max || def == empty);
+    }
+    validity.MoveTo(array);
+  }
+
   template <typename T>
   static SharedBytes PackOffsetsAs(const std::vector<uint64_t>& offsets,
                                    uint64_t stride) {
-    std::vector<T> packed(offsets.size());
+    Bytes packed(offsets.size() * sizeof(T));
     for (size_t i = 0; i < offsets.size(); ++i) {
-      packed[i] =
+      const T offset =
           static_cast<T>(stride == 1 ? offsets[i] : offsets[i] / stride);
+      std::memcpy(packed.data() + i * sizeof(T), &offset, sizeof(T));
     }
-    const ByteSpan bytes = std::as_bytes(std::span<const T>(packed));
-    return Share(Bytes(bytes.begin(), bytes.end()));
+    return Share(std::move(packed));
   }
 
   static SharedBytes PackOffsets(const std::vector<uint64_t>& offsets,

@@ -168,6 +168,13 @@ class FullZipRead final : public PageRead {
       return Rebuild(std::move(values));
     }
     ValueBlock values = form_.cells->NewBlock();
+    uint64_t rows = 0;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      rows += pieces_[i].rows.size();
+      bytes += got_[i].size();
+    }
+    Reserve(rows, bytes, &values);
     for (size_t i = 0; i < pieces_.size(); ++i) {
       ROWFS_RETURN_IF_ERROR(DecodeItems(
           pieces_[i], got_[i],

@@ -211,6 +211,44 @@ class StateBuilder {
   std::shared_ptr<MiniBlockState> state_ = std::make_shared<MiniBlockState>();
 };
 
+// Finds the entries at which rows start, one after the other.
+class RowFinder {
+ public:
+  RowFinder(const std::vector<uint16_t>& rep, uint16_t rep_max)
+      : rep_(rep), rep_max_(rep_max) {}
+
+  // The entry at which row `row` starts; behind the last one where no such row
+  // does. Requires: rows asked for do not go back.
+  uint64_t Find(uint64_t row) {
+    // Stretches in which it cannot be are only counted.
+    while (at_ + kStretch <= rep_.size()) {
+      uint64_t starts = 0;
+      for (uint64_t i = at_; i < at_ + kStretch; ++i) {
+        starts += rep_[i] >= rep_max_ ? 1 : 0;
+      }
+      if (rows_ + starts > row) break;
+      rows_ += starts;
+      at_ += kStretch;
+    }
+    for (; at_ < rep_.size(); ++at_) {
+      if (rep_[at_] < rep_max_) continue;
+      if (rows_ == row) return at_;
+      ++rows_;
+    }
+    return at_;
+  }
+  // Rows that start before where the last search ended.
+  uint64_t rows() const { return rows_; }
+
+ private:
+  static constexpr uint64_t kStretch = 128;
+
+  const std::vector<uint16_t>& rep_;
+  const uint16_t rep_max_;
+  uint64_t at_ = 0;
+  uint64_t rows_ = 0;
+};
+
 // Adjacent chunks and the rows wanted of them.
 struct ChunkRun {
   uint64_t begin = 0;
@@ -349,6 +387,8 @@ class MiniBlockRead final : public PageRead {
     Levels levels;
     ValueBlock values = state_->values->NewBlock();
     const uint64_t base = state_->byte_begin[run.begin];
+    Reserve(state_->item_begin[run.end] - state_->item_begin[run.begin],
+            run.bytes.size(), &values);
     for (uint64_t i = run.begin; i < run.end; ++i) {
       const ByteSpan chunk =
           run.bytes.subspan(state_->byte_begin[i] - base,
@@ -403,19 +443,9 @@ class MiniBlockRead final : public PageRead {
   // Entries of `count` rows behind the first `skip` that start in `levels`.
   Result<RowRange> FindRows(const Levels& levels, uint64_t skip,
                             uint64_t count) const {
-    const uint16_t rep_max = state_->layers.rep_max();
-    RowRange entries{levels.count, levels.count};
-    uint64_t started = 0;
-    for (uint64_t i = 0; i < levels.count; ++i) {
-      if (levels.rep[i] < rep_max) continue;
-      if (started == skip) entries.begin = i;
-      if (started == skip + count) {
-        entries.end = i;
-        break;
-      }
-      ++started;
-    }
-    if (started < skip + count) {
+    RowFinder finder(levels.rep, state_->layers.rep_max());
+    const RowRange entries{finder.Find(skip), finder.Find(skip + count)};
+    if (finder.rows() < skip + count) {
       return Corrupt("chunks hold fewer rows than the repetition index says");
     }
     return entries;
@@ -433,8 +463,7 @@ class MiniBlockRead final : public PageRead {
       AppendBlank(indices.count, &values);
       return values;
     }
-    ROWFS_RETURN_IF_ERROR(
-        GatherValues(state_->dictionary, ToIntegers(indices), &values));
+    ROWFS_RETURN_IF_ERROR(GatherAt(state_->dictionary, indices, &values));
     return values;
   }
 

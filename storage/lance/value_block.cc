@@ -138,6 +138,38 @@ Status GatherFixed(const ValueBlock& from, std::span<const uint64_t> indices,
   return {};
 }
 
+// Both by their widths. False where an index is too large.
+template <typename Index, typename Value>
+bool GatherTyped(const ValueBlock& from, const ValueBlock& indices,
+                 std::byte* out) {
+  bool inside = true;
+  for (uint64_t i = 0; i < indices.count; ++i) {
+    Index index;
+    std::memcpy(&index, indices.data.data() + i * sizeof(Index), sizeof(Index));
+    const bool here = index < from.count;
+    inside = inside && here;
+    std::memcpy(out + i * sizeof(Value),
+                from.data.data() + (here ? index : 0) * sizeof(Value),
+                sizeof(Value));
+  }
+  return inside;
+}
+
+template <typename Index>
+bool GatherIndexed(const ValueBlock& from, const ValueBlock& indices,
+                   std::byte* out) {
+  switch (from.bits) {
+    case 8:
+      return GatherTyped<Index, uint8_t>(from, indices, out);
+    case 16:
+      return GatherTyped<Index, uint16_t>(from, indices, out);
+    case 32:
+      return GatherTyped<Index, uint32_t>(from, indices, out);
+    default:
+      return GatherTyped<Index, uint64_t>(from, indices, out);
+  }
+}
+
 Status GatherVariable(const ValueBlock& from, std::span<const uint64_t> indices,
                       ValueBlock* to) {
   uint64_t total = to->data.size();
@@ -237,6 +269,58 @@ Status GatherValues(const ValueBlock& from, std::span<const uint64_t> indices,
   }
   to->count += indices.size();
   return {};
+}
+
+Status GatherAt(const ValueBlock& from, const ValueBlock& indices,
+                ValueBlock* to) {
+  const bool whole =
+      from.bits == 8 || from.bits == 16 || from.bits == 32 || from.bits == 64;
+  if (from.shape != ValueBlock::Shape::kFixed || !whole || from.count == 0) {
+    return GatherValues(from, ToIntegers(indices), to);
+  }
+  ROWFS_RETURN_IF_ERROR(
+      DecodedBytes(to->count + indices.count, from.bits, "dictionary values")
+          .status());
+  const size_t at = to->data.size();
+  to->data.resize(at + indices.count * from.bits / 8);
+  std::byte* const out = to->data.data() + at;
+  const bool inside =
+      indices.bits == 8    ? GatherIndexed<uint8_t>(from, indices, out)
+      : indices.bits == 16 ? GatherIndexed<uint16_t>(from, indices, out)
+      : indices.bits == 32 ? GatherIndexed<uint32_t>(from, indices, out)
+                           : GatherIndexed<uint64_t>(from, indices, out);
+  if (!inside) {
+    return {Code::kCorruption, "an index into a dictionary of " +
+                                   std::to_string(from.count) +
+                                   " is past its end"};
+  }
+  to->count += indices.count;
+  return {};
+}
+
+void Reserve(uint64_t count, uint64_t bytes, ValueBlock* block) {
+  const auto grown = [](uint64_t more, auto* buffer) {
+    if (more <= kDecodedBytesMax) buffer->reserve(buffer->size() + more);
+  };
+  switch (block->shape) {
+    case ValueBlock::Shape::kFixed:
+      if (const auto bits = CheckedMul(count, block->bits)) {
+        grown(*bits / 8 + 1, &block->data);
+      }
+      break;
+    case ValueBlock::Shape::kVariable:
+      grown(bytes, &block->data);
+      grown(count, &block->offsets);
+      break;
+    case ValueBlock::Shape::kList:
+      if (const auto items = CheckedMul(count, block->dimension)) {
+        Reserve(*items, bytes, &block->children[0]);
+      }
+      break;
+    case ValueBlock::Shape::kStruct:
+      for (ValueBlock& child : block->children) Reserve(count, bytes, &child);
+      break;
+  }
 }
 
 void AppendBlank(uint64_t count, ValueBlock* to) {

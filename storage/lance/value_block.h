@@ -63,6 +63,14 @@ Result<uint64_t> DecodedBytes(uint64_t count, uint64_t bits,
 Status GatherValues(const ValueBlock& from, std::span<const uint64_t> indices,
                     ValueBlock* to);
 
+// The same of indices that are the integers of a kFixed block of 8, 16, 32 or
+// 64 bits.
+Status GatherAt(const ValueBlock& from, const ValueBlock& indices,
+                ValueBlock* to);
+
+// Make room for `count` values more, whose variable bytes are about `bytes`.
+void Reserve(uint64_t count, uint64_t bytes, ValueBlock* block);
+
 // Append `count` values without content: zeros, empty bytes, lists and structs
 // of such. What stands in a slot that a null covers.
 void AppendBlank(uint64_t count, ValueBlock* to);
