@@ -8,25 +8,54 @@
 #include "storage/base/hash.h"
 #include "storage/base/thread_pool.h"
 #include "storage/lance/snapshot.h"
+#include "storage/table/struct_fields.h"
 
 namespace rowfs {
 namespace {
 
 constexpr uint64_t kRowAddressFragmentShift = 32;
 
+// A column as a table shows it: a field of the dataset, without the siblings
+// that are not asked for, and the way from it to the values.
+struct ShownColumn {
+  Field field;
+  LanceField stored;
+  FieldPath path;  // in `stored`
+};
+
+// `field` with nothing but what `children` lead to. Structs that are stored
+// whole stay so, and the rest of the way leads through them as they are.
+LanceField Narrow(LanceField field, std::span<const size_t> children,
+                  std::vector<size_t>* path) {
+  if (children.empty()) return field;
+  if (field.kind != LanceFieldKind::kPlain) {
+    path->insert(path->end(), children.begin(), children.end());
+    return field;
+  }
+  path->push_back(0);
+  LanceField child =
+      Narrow(std::move(field.children[children[0]]), children.subspan(1), path);
+  DataType type = *field.field.type;
+  type.children = {child.field};
+  field.field.type = MakeType(std::move(type));
+  field.children = {std::move(child)};
+  return field;
+}
+
 // Scans fragment after fragment; a batch never spans two.
 class Scanner final : public BatchReader {
  public:
-  Scanner(std::shared_ptr<LanceSnapshot> snapshot, std::vector<size_t> columns,
-          ByteRange rows, uint64_t batch_rows, BlobDetail detail)
+  Scanner(std::shared_ptr<LanceSnapshot> snapshot,
+          std::vector<ShownColumn> columns, ByteRange rows, uint64_t batch_rows,
+          BlobDetail detail)
       : snapshot_(std::move(snapshot)),
         columns_(std::move(columns)),
         next_(rows.begin),
         end_(rows.end),
         batch_rows_(batch_rows),
         detail_(detail) {
-    for (const size_t column : columns_) {
-      schema_.fields.push_back(snapshot_->schema().fields[column]);
+    for (const ShownColumn& column : columns_) {
+      schema_.fields.push_back(column.field);
     }
     schema_.metadata = snapshot_->schema().metadata;
   }
@@ -43,11 +72,11 @@ class Scanner final : public BatchReader {
     const std::vector<uint64_t> edges = {next_ - first, stop - 1 - first};
     ROWFS_ASSIGN_OR_RETURN(const std::vector<uint64_t> physical,
                            fragment.Physical(edges));
-    for (const size_t column : columns_) {
+    for (const ShownColumn& column : columns_) {
       ROWFS_ASSIGN_OR_RETURN(
-          Array array, fragment.Read(snapshot_->lance_schema().fields[column],
-                                     physical[0], physical[1] + 1, detail_));
-      batch.columns.push_back(std::move(array));
+          Array array,
+          fragment.Read(column.stored, physical[0], physical[1] + 1, detail_));
+      batch.columns.push_back(ValuesAt(std::move(array), column.path));
     }
     batch.row_count = stop - next_;
     next_ = stop;
@@ -63,7 +92,7 @@ class Scanner final : public BatchReader {
   }
 
   const std::shared_ptr<LanceSnapshot> snapshot_;
-  const std::vector<size_t> columns_;
+  const std::vector<ShownColumn> columns_;
   Schema schema_;
   uint64_t next_;
   const uint64_t end_;
@@ -71,13 +100,22 @@ class Scanner final : public BatchReader {
   const BlobDetail detail_;
 };
 
-class LanceTable final : public TableSource {
+class LanceTable final : public TableSource, public FieldSource {
  public:
-  explicit LanceTable(std::shared_ptr<LanceSnapshot> snapshot)
-      : snapshot_(std::move(snapshot)) {}
+  LanceTable(std::shared_ptr<LanceSnapshot> snapshot,
+             std::vector<ShownColumn> columns)
+      : snapshot_(std::move(snapshot)), columns_(std::move(columns)) {
+    for (const ShownColumn& column : columns_) {
+      schema_.fields.push_back(column.field);
+    }
+    schema_.metadata = snapshot_->schema().metadata;
+  }
+
+  std::unique_ptr<TableSource> Select(
+      std::span<const FieldPath> paths) override;
 
   std::string_view format() const override { return "lance"; }
-  const Schema& schema() const override { return snapshot_->schema(); }
+  const Schema& schema() const override { return schema_; }
   uint64_t row_count() const override { return snapshot_->row_count(); }
   std::string fingerprint() const override;
   Json Describe() const override;
@@ -103,10 +141,31 @@ class LanceTable final : public TableSource {
                                          BlobDetail detail);
 
   const std::shared_ptr<LanceSnapshot> snapshot_;
-  ThreadPool columns_{8, 256};
-  // Whose tasks wait for those of `columns_`.
+  const std::vector<ShownColumn> columns_;
+  Schema schema_;
+  ThreadPool threads_{8, 256};
+  // Whose tasks wait for those of `threads_`.
   ThreadPool fragments_{16, 256};
 };
+
+std::unique_ptr<TableSource> LanceTable::Select(
+    std::span<const FieldPath> paths) {
+  std::vector<ShownColumn> columns;
+  for (const FieldPath& path : paths) {
+    const ShownColumn& whole = columns_[path.column];
+    ShownColumn column{.field = FieldAt(schema_, path)};
+    std::vector<size_t> way(whole.path.children);
+    if (way.empty()) {
+      column.stored = Narrow(whole.stored, path.children, &way);
+    } else {  // a field of a field: what was read for it already
+      column.stored = whole.stored;
+      way.insert(way.end(), path.children.begin(), path.children.end());
+    }
+    column.path.children = std::move(way);
+    columns.push_back(std::move(column));
+  }
+  return std::make_unique<LanceTable>(snapshot_, std::move(columns));
+}
 
 Status LanceTable::CheckRows(std::span<const uint64_t> rows) const {
   for (const uint64_t row : rows) {
@@ -137,9 +196,10 @@ Result<std::vector<Array>> LanceTable::TakeColumns(
   std::vector<std::function<Status()>> tasks;
   for (size_t i = 0; i < columns.size(); ++i) {
     tasks.emplace_back([&, i]() -> Status {
-      ROWFS_ASSIGN_OR_RETURN(
-          arrays[i], fragment.Take(snapshot_->lance_schema().fields[columns[i]],
-                                   rows, detail));
+      const ShownColumn& column = columns_[columns[i]];
+      ROWFS_ASSIGN_OR_RETURN(Array array,
+                             fragment.Take(column.stored, rows, detail));
+      arrays[i] = ValuesAt(std::move(array), column.path);
       return {};
     });
   }
@@ -155,7 +215,7 @@ Result<std::vector<Array>> LanceTable::TakeColumns(
     // What is wrong with it concerns the columns that it holds.
     (void)snapshot_->OpenFile(file, message.physical_rows());
   }
-  ROWFS_RETURN_IF_ERROR(RunAll(columns_, tasks));
+  ROWFS_RETURN_IF_ERROR(RunAll(threads_, tasks));
   return arrays;
 }
 
@@ -228,9 +288,11 @@ Result<std::unique_ptr<BatchReader>> LanceTable::Scan(
                                          " of a table of " +
                                          std::to_string(row_count()));
   }
+  std::vector<ShownColumn> shown;
+  for (const size_t column : columns) shown.push_back(columns_[column]);
   return std::unique_ptr<BatchReader>(std::make_unique<Scanner>(
-      snapshot_, std::vector<size_t>(columns.begin(), columns.end()),
-      ByteRange{begin, end}, std::min(batch_rows, row_count() + 1), detail));
+      snapshot_, std::move(shown), ByteRange{begin, end},
+      std::min(batch_rows, row_count() + 1), detail));
 }
 
 Result<uint64_t> LanceTable::RowId(uint64_t row) {
@@ -349,8 +411,14 @@ Result<std::unique_ptr<TableSource>> OpenTable(const Location& root,
                                                const OpenContext& context) {
   ROWFS_ASSIGN_OR_RETURN(auto snapshot,
                          LanceSnapshot::Open(root, version, context));
+  std::vector<ShownColumn> columns;
+  for (size_t i = 0; i < snapshot->schema().fields.size(); ++i) {
+    columns.push_back({.field = snapshot->schema().fields[i],
+                       .stored = snapshot->lance_schema().fields[i],
+                       .path = {}});
+  }
   return std::unique_ptr<TableSource>(
-      std::make_unique<LanceTable>(std::move(snapshot)));
+      std::make_unique<LanceTable>(std::move(snapshot), std::move(columns)));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "storage/lance/garbage.h"
 #include "storage/lance/verify.h"
 #include "storage/object/open_store.h"
+#include "storage/table/struct_fields.h"
 #include "tests/oracle/arrow_export.h"
 
 namespace rowfs {
@@ -200,6 +201,22 @@ int RowfsOpen(const char* uri, const char* version, const char* allow,
 
 void RowfsClose(Handle* handle) { delete handle; }
 
+// Make the table one of the columns `names`, "s.a" for fields of structs, one a
+// line.
+int RowfsSelect(Handle* handle, const char* names, const ErrorText* error) {
+  std::vector<FieldPath> paths;
+  std::string_view lines = names;
+  while (!lines.empty()) {
+    const size_t end = std::min(lines.find('\n'), lines.size());
+    const auto path = FindField(handle->table->schema(), lines.substr(0, end));
+    if (!path.ok()) return Fail(path.status(), error);
+    paths.push_back(path.value());
+    lines.remove_prefix(std::min(end + 1, lines.size()));
+  }
+  handle->table = SelectFields(*handle->table, paths);
+  return 0;
+}
+
 // What was read of data files since the last call.
 void RowfsCost(Handle* handle, uint64_t* requests, uint64_t* bytes) {
   *requests = 0;
@@ -231,6 +248,17 @@ int RowfsScan(Handle* handle, uint64_t begin, uint64_t end, uint64_t batch_rows,
                                     batch_rows, BlobDetail::kFull);
   if (!reader.ok()) return Fail(reader.status(), error);
   *out = reader.value().release();
+  return 0;
+}
+
+int RowfsStream(Handle* handle, uint64_t batch_rows, ArrowArrayStream* out,
+                const ErrorText* error) {
+  std::vector<size_t> columns(handle->table->schema().fields.size());
+  std::iota(columns.begin(), columns.end(), size_t{0});
+  auto reader = handle->table->Scan(columns, 0, handle->table->row_count(),
+                                    batch_rows, BlobDetail::kFull);
+  if (!reader.ok()) return Fail(reader.status(), error);
+  ExportStream(std::move(reader).value(), handle->table->schema(), out);
   return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "tests/oracle/arrow_export.h"
 
+#include <cerrno>
 #include <memory>
 #include <string>
 #include <vector>
@@ -265,7 +266,58 @@ void ReplaceBlobs(Field* field, Array* array) {
   array->type = field->type;
 }
 
+struct StreamParts {
+  std::unique_ptr<BatchReader> reader;
+  Schema schema;
+  std::string error;
+};
+
+StreamParts& PartsOf(ArrowArrayStream* stream) {
+  return *static_cast<StreamParts*>(stream->private_data);
+}
+
+int NextOf(ArrowArrayStream* stream, ArrowArray* out) {
+  StreamParts& parts = PartsOf(stream);
+  *out = {};
+  auto batch = parts.reader->Next();
+  if (!batch.ok()) {
+    parts.error = batch.status().message();
+    return EIO;
+  }
+  if (batch.value().row_count == 0) return 0;  // released: the end
+  ArrowSchema schema;
+  ExportBatch(std::move(batch).value(), &schema, out);
+  schema.release(&schema);
+  return 0;
+}
+
+int SchemaOf(ArrowArrayStream* stream, ArrowSchema* out) {
+  RecordBatch none{.schema = PartsOf(stream).schema};
+  for (const Field& field : none.schema.fields) {
+    none.columns.push_back(NullArray(field.type, 0));
+  }
+  ArrowArray array;
+  ExportBatch(std::move(none), out, &array);
+  array.release(&array);
+  return 0;
+}
+
 }  // namespace
+
+void ExportStream(std::unique_ptr<BatchReader> reader, Schema schema,
+                  ArrowArrayStream* out) {
+  *out = {};
+  out->private_data = new StreamParts{std::move(reader), std::move(schema), {}};
+  out->get_schema = SchemaOf;
+  out->get_next = NextOf;
+  out->get_last_error = [](ArrowArrayStream* stream) {
+    return PartsOf(stream).error.c_str();
+  };
+  out->release = [](ArrowArrayStream* stream) {
+    delete &PartsOf(stream);
+    stream->release = nullptr;
+  };
+}
 
 void ExportBatch(RecordBatch batch, ArrowSchema* schema, ArrowArray* array) {
   Array row;

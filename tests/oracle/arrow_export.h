@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "storage/table/array.h"
+#include "storage/table/table_source.h"
 
 // The structs of the Arrow C data interface, in its own names.
 extern "C" {
@@ -35,6 +35,14 @@ struct ArrowArray {
   void (*release)(ArrowArray*);
   void* private_data;
 };
+
+struct ArrowArrayStream {
+  int (*get_schema)(ArrowArrayStream*, ArrowSchema*);
+  int (*get_next)(ArrowArrayStream*, ArrowArray*);
+  const char* (*get_last_error)(ArrowArrayStream*);
+  void (*release)(ArrowArrayStream*);
+  void* private_data;
+};
 }
 
 namespace rowfs {
@@ -43,6 +51,10 @@ namespace rowfs {
 // object, offset, size, base, blob_type, stream_info, entries. The caller
 // releases both.
 void ExportBatch(RecordBatch batch, ArrowSchema* schema, ArrowArray* array);
+
+// What is left of a scan. The caller releases it.
+void ExportStream(std::unique_ptr<BatchReader> reader, Schema schema,
+                  ArrowArrayStream* out);
 
 }  // namespace rowfs
 #endif  // ROWFS_TESTS_ORACLE_ARROW_EXPORT_H_

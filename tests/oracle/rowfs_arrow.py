@@ -27,6 +27,10 @@ class _Array(c.Structure):
     _fields_ = [("words", c.c_int64 * 10)]
 
 
+class _Stream(c.Structure):
+    _fields_ = [("words", c.c_int64 * 5)]
+
+
 class Library:
     def __init__(self, path):
         self.lib = c.CDLL(path)
@@ -126,6 +130,18 @@ class Table:
                     return pa.Table.from_batches(batches)
         finally:
             self.library.lib.RowfsEndScan(reader)
+
+    def select(self, names):
+        """Be a table of these columns, "s.a" for fields of structs."""
+        self.library.call("RowfsSelect", self.handle, "\n".join(names).encode())
+        self.columns = len(names)
+
+    def stream(self, batch_rows=8192):
+        """All rows as a pyarrow.RecordBatchReader; its errors are Arrow's."""
+        out = _Stream()
+        self.library.call("RowfsStream", self.handle, c.c_uint64(batch_rows),
+                          c.byref(out))
+        return pa.RecordBatchReader._import_from_c(c.addressof(out))
 
     def row_id(self, row):
         out = c.c_uint64()

@@ -9,6 +9,7 @@
 #include "storage/lance/column_reader.h"
 #include "storage/lance/dataset.h"
 #include "storage/lance/dataset_writer.h"
+#include "storage/table/struct_fields.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/status_matchers.h"
 
@@ -208,6 +209,38 @@ TEST_P(RequestCount, RowsOfOneCallAreReadTogether) {
   ASSERT_OK(table->Take(rows, columns, BlobDetail::kFull));
 
   EXPECT_EQ(ReadsOf(store_->TakeLog()).size(), 2U);  // one a column
+}
+
+TEST_P(RequestCount, AFieldOfAStructCostsWhatItsLeafCosts) {
+  const auto whole = Open();
+  for (const auto& [name, reads, all_reads] :
+       {std::tuple("struct.b", 1U, 2U), std::tuple("packed.b", 1U, 1U)}) {
+    ASSERT_OK_AND_ASSIGN(const FieldPath path, FindField(schema_, name));
+    const auto table = SelectFields(*whole, std::span(&path, 1));
+    const size_t columns[] = {0};
+    const uint64_t first[] = {1};
+    const uint64_t rows[] = {kRows - 1};
+    ASSERT_OK(table->Take(first, columns, BlobDetail::kFull));
+    store_->TakeLog();
+
+    ASSERT_OK_AND_ASSIGN(const RecordBatch batch,
+                         table->Take(rows, columns, BlobDetail::kFull));
+    const Requests one = ReadsOf(store_->TakeLog());
+    const size_t all[] = {path.column};
+    ASSERT_OK(whole->Take(first, all, BlobDetail::kFull));
+    store_->TakeLog();
+    ASSERT_OK_AND_ASSIGN(const RecordBatch structs,
+                         whole->Take(rows, all, BlobDetail::kFull));
+    const Requests every = ReadsOf(store_->TakeLog());
+
+    EXPECT_EQ(one.size(), reads) << name;
+    EXPECT_EQ(every.size(), all_reads) << name;
+    EXPECT_LE(BytesOf(one) * all_reads, BytesOf(every) * 11 / 10) << name;
+    EXPECT_EQ(batch.schema.fields[0].name, name);
+    const Array& want = structs.columns[0].children[1];
+    EXPECT_TRUE(
+        std::ranges::equal(batch.columns[0].FixedAt(0), want.FixedAt(0)));
+  }
 }
 
 TEST_P(RequestCount, WhatIsKeptOfAPageIsSmall) {
