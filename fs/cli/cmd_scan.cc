@@ -1,6 +1,8 @@
 // rowfs scan.
 #include <algorithm>
+#include <bit>
 
+#include "fs/cli/column_list.h"
 #include "fs/cli/commands.h"
 #include "fs/cli/output_file.h"
 #include "fs/cli/progress.h"
@@ -11,6 +13,7 @@
 #include "index/dataset/blob_columns.h"
 #include "index/dataset/names.h"
 #include "index/dataset/value_text.h"
+#include "storage/table/array_bytes.h"
 #if ROWFS_WITH_PARQUET
 #include "storage/parquet/table_writer.h"
 #endif
@@ -18,7 +21,12 @@
 namespace rowfs {
 namespace {
 
-constexpr uint64_t kBatchRows = 256;
+// Rows that are read together: few at first, then as many as keep a batch about
+// this large.
+constexpr uint64_t kBatchBytes = 8 << 20;
+constexpr uint64_t kFirstRows = 16;
+constexpr uint64_t kTakeRowsMax = 256;
+constexpr uint64_t kScanRowsMax = 16 << 10;
 // Runs of rows from here on are scanned, shorter ones taken.
 constexpr uint64_t kScanRowsMin = 1024;
 // Blob bytes in memory at a time.
@@ -27,38 +35,13 @@ constexpr size_t kReadBytes = 1 << 20;
 
 using Write = std::function<Status(ByteSpan)>;
 
-bool IsBlobRole(ColumnRole role) {
-  return role == ColumnRole::kBlob || role == ColumnRole::kTree;
+bool HoldsBlobs(const TypePtr& type) {
+  return type->id == TypeId::kBlob ||
+         ReplaceBlobType(type, TypeId::kString) != type;
 }
 
-// Names between commas; a name with a comma in it, given alone, wins.
-Result<std::vector<size_t>> ChooseColumns(const Dataset& dataset,
-                                          const Args& args) {
-  std::vector<size_t> chosen;
-  for (const std::string& list : args.GetAll("--columns")) {
-    std::vector<std::string> names = {list};
-    if (!dataset.FindColumn(list)) {
-      names.clear();
-      for (size_t at = 0; at <= list.size();) {
-        const size_t end = std::min(list.find(',', at), list.size());
-        names.push_back(list.substr(at, end - at));
-        at = end + 1;
-      }
-    }
-    for (const std::string& name : names) {
-      ROWFS_ASSIGN_OR_RETURN(const size_t column, FindColumn(dataset, name));
-      if (std::find(chosen.begin(), chosen.end(), column) != chosen.end()) {
-        return Status(Code::kInvalidArgument,
-                      "--columns names \"" + name + "\" twice");
-      }
-      chosen.push_back(column);
-    }
-  }
-  if (args.Has("--columns")) return chosen;
-  for (size_t i = 0; i < dataset.columns().size(); ++i) {
-    if (dataset.columns()[i].role != ColumnRole::kIndex) chosen.push_back(i);
-  }
-  return chosen;
+bool IsBlobRole(ColumnRole role) {
+  return role == ColumnRole::kBlob || role == ColumnRole::kTree;
 }
 
 // What one scan reads: rows of the chosen columns, with blobs as bytes or
@@ -82,28 +65,35 @@ class Scanner {
                              Selection::Parse("0-", dataset_.row_count()));
     }
     UniqueNames taken;
-    std::vector<std::string> keys;
     for (const Column& column : dataset_.columns()) {
       const bool shown = column.role != ColumnRole::kIndex;
-      keys.push_back(shown ? taken.Take(column.name) : column.name);
+      row_keys_.push_back(shown ? taken.Take(column.name) : column.name);
     }
-    for (const size_t c : columns_) {
-      keys_.push_back(keys[c]);
-      fields_.push_back(dataset_.columns()[c].field);
-      has_blobs_ |= IsBlobRole(dataset_.columns()[c].role);
+    std::vector<FieldPath> paths;
+    for (const ChosenColumn& chosen : columns_) {
+      paths.push_back(chosen.path);
+      const Field field = FieldAt(dataset_.table().schema(), chosen.path);
+      keys_.push_back(chosen.whole() ? row_keys_[chosen.column] : field.name);
+      fields_.push_back(fields_.size());
+      const bool blobs =
+          chosen.whole() ? IsBlobRole(dataset_.columns()[chosen.column].role)
+                         : HoldsBlobs(field.type);
+      holds_blobs_.push_back(blobs);
+      has_blobs_ |= blobs;
     }
+    table_ = SelectFields(dataset_.table(), paths);
     return {};
   }
 
   // The columns as they are written.
   Schema OutputSchema() const {
-    const Schema& stored = dataset_.table().schema();
     Schema schema;
-    for (const size_t c : columns_) {
-      const Column& column = dataset_.columns()[c];
-      Field field = stored.fields[column.field];
-      const bool top = column.role == ColumnRole::kBlob &&
-                       (!with_bytes_ || field.type->id == TypeId::kBlob);
+    for (size_t c = 0; c < columns_.size(); ++c) {
+      const Column& column = dataset_.columns()[columns_[c].column];
+      Field field = table_->schema().fields[c];
+      const bool blob = field.type->id == TypeId::kBlob;
+      const bool top = blob || (columns_[c].whole() && !with_bytes_ &&
+                                column.role == ColumnRole::kBlob);
       if (top) {
         field.type =
             MakeType(with_bytes_ ? TypeId::kLargeBinary : TypeId::kString);
@@ -133,10 +123,8 @@ class Scanner {
         for (size_t c = 0; c < columns_.size(); ++c) {
           if (c > 0) text += ", ";
           text += JsonQuote(keys_[c]) + ": ";
-          const Column& column = dataset_.columns()[columns_[c]];
-          const Json* value = from_rows && IsBlobRole(column.role)
-                                  ? row.Find(keys_[c])
-                                  : nullptr;
+          const Json* value =
+              from_rows && holds_blobs_[c] ? FindValue(row, c) : nullptr;
           text += WriteJson(
               value != nullptr ? *value : ValueJson(batch.columns[c], i, {}));
         }
@@ -174,7 +162,7 @@ class Scanner {
       }
       for (uint64_t row = begin; row < end; ++row) {
         scattered.push_back(row);
-        if (scattered.size() == kBatchRows) {
+        if (scattered.size() == kTakeRowsMax) {
           ROWFS_RETURN_IF_ERROR(TakeRows(&scattered, each));
         }
       }
@@ -185,28 +173,40 @@ class Scanner {
   Status TakeRows(std::vector<uint64_t>* rows, const EachBatch& each) {
     if (rows->empty()) return {};
     // Rows may carry their blobs: a few at a time.
-    const size_t step = has_blobs_ ? 32 : kBatchRows;
-    for (size_t i = 0; i < rows->size(); i += step) {
+    const size_t most = has_blobs_ ? 32 : kTakeRowsMax;
+    for (size_t i = 0; i < rows->size();) {
+      const size_t end =
+          std::min(rows->size(), i + std::min<size_t>(most, batch_rows_));
       const std::vector<uint64_t> part(
           rows->begin() + static_cast<ptrdiff_t>(i),
-          rows->begin() +
-              static_cast<ptrdiff_t>(std::min(i + step, rows->size())));
-      ROWFS_ASSIGN_OR_RETURN(
-          const RecordBatch batch,
-          dataset_.table().Take(part, fields_, BlobDetail::kHead));
-      ROWFS_RETURN_IF_ERROR(InParts(batch, part, each));
+          rows->begin() + static_cast<ptrdiff_t>(end));
+      const Result<RecordBatch> batch =
+          table_->Take(part, fields_, BlobDetail::kHead);
+      if (TakesTooMuch(batch.status())) continue;
+      ROWFS_RETURN_IF_ERROR(batch.status());
+      ROWFS_RETURN_IF_ERROR(InParts(batch.value(), part, each));
+      batch_rows_ = WantedRows(batch.value());
+      i = end;
     }
     rows->clear();
     return {};
   }
 
   Status ScanRun(ByteRange run, const EachBatch& each) {
-    ROWFS_ASSIGN_OR_RETURN(
-        const auto reader,
-        dataset_.table().Scan(fields_, run.begin, run.end, kBatchRows,
-                              BlobDetail::kHead));
+    std::unique_ptr<BatchReader> reader;
     for (uint64_t row = run.begin; row < run.end;) {
-      ROWFS_ASSIGN_OR_RETURN(const RecordBatch batch, reader->Next());
+      if (reader == nullptr) {
+        ROWFS_ASSIGN_OR_RETURN(reader,
+                               table_->Scan(fields_, row, run.end, batch_rows_,
+                                            BlobDetail::kHead));
+      }
+      const Result<RecordBatch> read = reader->Next();
+      if (TakesTooMuch(read.status())) {
+        reader.reset();
+        continue;
+      }
+      ROWFS_RETURN_IF_ERROR(read.status());
+      const RecordBatch& batch = read.value();
       if (batch.row_count == 0) {
         return {Code::kCorruption,
                 dataset_.source() + ": ends before row " + std::to_string(row)};
@@ -214,8 +214,30 @@ class Scanner {
       std::vector<uint64_t> rows;
       for (uint64_t i = 0; i < batch.row_count; ++i) rows.push_back(row++);
       ROWFS_RETURN_IF_ERROR(InParts(batch, rows, each));
+      // Larger batches cost less a row, but only as long as they stay small.
+      const uint64_t wanted = WantedRows(batch);
+      if (wanted >= 2 * batch_rows_ || 2 * wanted <= batch_rows_) {
+        batch_rows_ = wanted;
+        reader.reset();
+      }
     }
     return {};
+  }
+
+  // Rows that are suddenly much larger than those before: fewer at a time.
+  bool TakesTooMuch(const Status& status) {
+    if (status.code() != Code::kResourceExhausted || batch_rows_ == 1) {
+      return false;
+    }
+    batch_rows_ = std::max<uint64_t>(1, batch_rows_ / 16);
+    return true;
+  }
+
+  static uint64_t WantedRows(const RecordBatch& batch) {
+    uint64_t bytes = 1;
+    for (const Array& column : batch.columns) bytes += ArrayBytes(column);
+    const uint64_t rows = kBatchBytes / (bytes / batch.row_count + 1);
+    return std::bit_floor(std::clamp<uint64_t>(rows, 1, kScanRowsMax));
   }
 
   // Blob bytes of row `i`, as far as the batch says.
@@ -242,6 +264,11 @@ class Scanner {
         if (end > begin && bytes > kBlobBytesMax) break;
         ++end;
       }
+      if (begin == 0 && end == rows.size()) {
+        RecordBatch whole = batch;
+        ROWFS_RETURN_IF_ERROR(each(whole, rows));
+        return Advance(end);
+      }
       RecordBatch part;
       part.row_count = end - begin;
       for (const Array& column : batch.columns) {
@@ -252,24 +279,42 @@ class Scanner {
           rows.begin() + static_cast<ptrdiff_t>(end));
       ROWFS_RETURN_IF_ERROR(each(part, part_rows));
       begin = end;
-      done_ += part.row_count;
-      progress_.Update(done_, selection_.row_count(), "rows", 0);
+      ROWFS_RETURN_IF_ERROR(Advance(part.row_count));
     }
     return {};
+  }
+
+  Status Advance(uint64_t rows) {
+    done_ += rows;
+    progress_.Update(done_, selection_.row_count(), "rows", 0);
+    return {};
+  }
+
+  // The value of chosen column `c` in a row as row.json has it.
+  const Json* FindValue(const Json& row, size_t c) const {
+    const FieldPath& path = columns_[c].path;
+    if (columns_[c].whole()) return row.Find(keys_[c]);
+    const Json* value = row.Find(row_keys_[columns_[c].column]);
+    const Field* field = &dataset_.table().schema().fields[path.column];
+    for (size_t i = 0; value != nullptr && i < path.children.size(); ++i) {
+      field = &field->type->children[path.children[i]];
+      value = value->Find(field->name);
+    }
+    return value;
   }
 
   Status ReplaceBlobs(RecordBatch* batch, const std::vector<uint64_t>& rows) {
     std::vector<Json> json;
     std::vector<std::string> folders;
     for (size_t c = 0; c < columns_.size(); ++c) {
-      const Column& column = dataset_.columns()[columns_[c]];
-      if (!IsBlobRole(column.role)) continue;
+      const Column& column = dataset_.columns()[columns_[c].column];
+      if (!holds_blobs_[c]) continue;
       Array& array = batch->columns[c];
       if (with_bytes_) {
         Result<Array> bytes = BlobsAsBytes(
             array, [&](const Array& cells, uint64_t index) -> Result<Bytes> {
               const bool top = &cells == &array;
-              return ReadBytes(column, keys_[c], cells, index,
+              return ReadBytes(column, c, cells, index,
                                top ? rows[index] : rows[0], top);
             });
         if (!bytes.ok()) return bytes.status().With("column " + column.name);
@@ -284,7 +329,7 @@ class Scanner {
       }
       std::vector<Json> values;
       for (const Json& row : json) {
-        const Json* value = row.Find(keys_[c]);
+        const Json* value = FindValue(row, c);
         values.push_back(value == nullptr ? Json() : *value);
       }
       array = BlobsAsPaths(array, values, folders);
@@ -292,13 +337,12 @@ class Scanner {
     return {};
   }
 
-  Result<Bytes> ReadBytes(const Column& column, const std::string& key,
-                          const Array& cells, uint64_t index, uint64_t row,
-                          bool top) {
+  Result<Bytes> ReadBytes(const Column& column, size_t c, const Array& cells,
+                          uint64_t index, uint64_t row, bool top) {
     // Bytes laid out by a plugin are no file: the mount's file is.
     if (cells.blobs[index].info && !column.index_field && top) {
       ROWFS_ASSIGN_OR_RETURN(const Json json, ReadRowJson(row));
-      const Json* blob = json.Find(key);
+      const Json* blob = FindValue(json, c);
       const Json* path = blob == nullptr ? nullptr : blob->Find("path");
       if (path != nullptr) return ReadFile(FolderOf(row) + "/" + path->text);
     }
@@ -353,11 +397,15 @@ class Scanner {
   Progress& progress_;
   const bool with_bytes_;
   const RowsLayout layout_;
-  std::vector<size_t> columns_;
-  std::vector<std::string> keys_;  // in row.json
-  std::vector<size_t> fields_;
+  std::vector<ChosenColumn> columns_;
+  std::unique_ptr<TableSource> table_;  // with the chosen columns alone
+  std::vector<size_t> fields_;          // all of them
+  std::vector<std::string> keys_;       // as they are written
+  std::vector<std::string> row_keys_;   // of all columns, in row.json
+  std::vector<bool> holds_blobs_;
   bool has_blobs_ = false;
   Selection selection_;
+  uint64_t batch_rows_ = kFirstRows;
   uint64_t done_ = 0;
 };
 

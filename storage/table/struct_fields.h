@@ -19,6 +19,8 @@ namespace rowfs {
 struct FieldPath {
   size_t column = 0;
   std::vector<size_t> children;
+
+  bool operator==(const FieldPath&) const = default;
 };
 
 // What `name`, "s" or "s.a.b", means in `schema`; a name that is a column's as
