@@ -4,6 +4,7 @@
 #include "fs/cli/commands.h"
 #include "fs/cli/lance_target.h"
 #include "fs/cli/progress.h"
+#include "index/view/verify_media.h"
 #include "storage/lance/verify.h"
 
 namespace rowfs {
@@ -109,6 +110,68 @@ std::vector<Finding> TableVerifier::Run() {
   return std::move(findings_);
 }
 
+// Looks at the blob_info of every blob that has one, whatever layout keeps it.
+class MediaColumns {
+ public:
+  MediaColumns(Dataset& dataset, Session& session, bool decode,
+               std::vector<Finding>* findings)
+      : dataset_(dataset),
+        session_(session),
+        decode_(decode),
+        findings_(*findings) {}
+
+  Status Run(Progress& progress) {
+    const uint64_t count = dataset_.row_count();
+    for (size_t c = 0; c < dataset_.columns().size(); ++c) {
+      if (dataset_.columns()[c].role != ColumnRole::kBlob) continue;
+      for (uint64_t row = 0; row < count && !Full();) {
+        std::vector<uint64_t> rows;
+        for (; row < count && rows.size() < kMediaRows; ++row) {
+          rows.push_back(row);
+        }
+        ROWFS_RETURN_IF_ERROR(CheckRows(rows, c));
+        progress.Update(row, count, "rows", 0);
+      }
+    }
+    return {};
+  }
+
+ private:
+  static constexpr size_t kMediaRows = 32;  // an index may have 200 kB
+
+  bool Full() const { return findings_.size() >= kFindingsMax; }
+
+  // An error is one of this program: there are no plugins.
+  Status CheckRows(std::span<const uint64_t> rows, size_t column) {
+    const auto blobs = dataset_.OpenBlobs(rows, column, BlobDetail::kFull);
+    if (!blobs.ok() && rows.size() > 1) {
+      for (const uint64_t row : rows) {
+        ROWFS_RETURN_IF_ERROR(CheckRows(std::span(&row, 1), column));
+      }
+    }
+    if (!blobs.ok()) return {};  // a finding already
+    for (size_t i = 0; i < rows.size() && !Full(); ++i) {
+      const auto& blob = blobs.value()[i];
+      if (blob == nullptr || !blob->cell().info) continue;
+      ROWFS_ASSIGN_OR_RETURN(PluginRegistry * plugins, session_.Plugins());
+      const auto media = Media::Open(blob, *plugins, "");
+      const Status status =
+          media.ok() ? VerifyMedia(*media.value(), decode_) : media.status();
+      if (status.ok()) continue;
+      findings_.push_back({"row " + std::to_string(rows[i]) + ", column \"" +
+                               dataset_.columns()[column].name +
+                               "\", blob_info",
+                           std::string(status.message())});
+    }
+    return {};
+  }
+
+  Dataset& dataset_;
+  Session& session_;
+  const bool decode_;
+  std::vector<Finding>& findings_;
+};
+
 struct Report {
   std::string source;
   std::string format;
@@ -144,6 +207,11 @@ Result<Report> Verify(Env& env, const Args& args) {
   ROWFS_ASSIGN_OR_RETURN(report.findings,
                          VerifyDataset(target.dataset, target.spec, options,
                                        session->MakeOpenContext()));
+  if (values) {
+    MediaColumns media(*dataset, *session, args.Has("--decode"),
+                       &report.findings);
+    ROWFS_RETURN_IF_ERROR(media.Run(progress));
+  }
   return report;
 }
 

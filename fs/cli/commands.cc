@@ -114,6 +114,7 @@ constexpr Flag kGcFlags[] = {
 
 constexpr Flag kVerifyOnlyFlags[] = {
     {"--quick", "", "files, counts and where blobs lie; do not read values"},
+    {"--decode", "", "decode the key frames of every media blob too"},
     kJsonFlag,
 };
 constexpr auto kVerifyFlags = Join(kVerifyOnlyFlags, kSourceFlags, kKindFlags);
@@ -144,7 +145,8 @@ constexpr auto kReadBlobFlags =
     Join(kReadBlobOnlyFlags, kSourceFlags, kKindFlags);
 
 constexpr Flag kScanOnlyFlags[] = {
-    {"--columns", "A,B", "these columns, in this order (all)", true},
+    {"--columns", "A,B.C", "these columns or fields of structs, in this order",
+     true},
     {"--rows", "ROWS", "these rows: 0,5-6,100- (all)"},
     {"--blobs", "", "blobs as bytes, not as paths in a mount"},
     {"--output", "FILE", "FILE.arrow, FILE.parquet or FILE.jsonl"},
@@ -219,8 +221,10 @@ constexpr Command kCommands[] = {
      kGcFlags, 1, 1, CmdGc},
     {"verify", "SOURCE", "check that a dataset is whole",
      "Every file is there and says what the version says, every value can be "
-     "read, the\nbytes of every blob are where its cell points, tags and "
-     "branches lead to versions.\nPrints a line a finding; exit code 1 if "
+     "read, the\nbytes of every blob are where its cell points, every "
+     "blob_info "
+     "fits its blob, tags\nand branches lead to versions. Prints a line a "
+     "finding; exit code 1 if "
      "there are any. Try:\n"
      "  rowfs verify v.lance\n"
      "  rowfs verify v.lance@v3 --json",
@@ -249,8 +253,9 @@ constexpr Command kCommands[] = {
      kReadBlobFlags, 1, 1, CmdReadBlob},
     {"scan", "SOURCE", "write the table as an Arrow, Parquet or JSON file",
      "Values as the source has them; JSON lines as row.json in a mount. A blob "
-     "is the\npath a mount shows it at, or with --blobs its bytes. The file "
-     "appears whole or not\nat all. Try:\n"
+     "is the\npath a mount shows it at, or with --blobs its bytes. A "
+     "column s.a.b is field b\nof field a of struct s; the rest of it is not "
+     "read. The file appears whole or not\nat all. Try:\n"
      "  rowfs scan v.lance --columns caption,stars --output v.parquet\n"
      "  rowfs scan pack/ --rows 0-99 --blobs --output head.arrow",
      kScanFlags, 1, 1, CmdScan},

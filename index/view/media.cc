@@ -282,17 +282,21 @@ Result<std::vector<ViewEntry>> Media::Select(std::string_view view,
   return plugin_.Select(index_, view, from, to);
 }
 
+Result<ViewPlan> Media::Plan(std::span<const std::string> paths) const {
+  ROWFS_ASSIGN_OR_RETURN(ViewPlan plan, plugin_.Plan(index_, paths));
+  ROWFS_RETURN_IF_ERROR(CheckPlan(plan, paths.size(), blob_->size()));
+  return plan;
+}
+
 std::vector<Result<std::shared_ptr<const ViewFile>>> Media::OpenFiles(
     std::span<const std::string> paths, ViewTimes* times) const {
   RealClock clock;
   const int64_t begin = clock.MonotonicNs();
-  auto planned = plugin_.Plan(index_, paths);
-  Status status = planned.status();
-  if (status.ok()) {
-    status = CheckPlan(planned.value(), paths.size(), blob_->size());
-  }
+  auto planned = Plan(paths);
   if (times != nullptr) times->plan_ns += clock.MonotonicNs() - begin;
-  if (!status.ok()) return std::vector<FileResult>(paths.size(), status);
+  if (!planned.ok()) {
+    return std::vector<FileResult>(paths.size(), planned.status());
+  }
 
   ViewPlan& plan = planned.value();
   std::vector<FileResult> files;

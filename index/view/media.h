@@ -65,6 +65,10 @@ class Media {
                                         std::string_view from,
                                         std::string_view to) const;
 
+  // The plan for several files, checked: what it reads lies inside the blob.
+  // kInternal when the plugin contradicts itself. Reads nothing.
+  Result<ViewPlan> Plan(std::span<const std::string> paths) const;
+
   // Make several files: one plan, the fewest ranges read in parallel, one
   // decode a group. One result per path. `times` may be null.
   std::vector<Result<std::shared_ptr<const ViewFile>>> OpenFiles(

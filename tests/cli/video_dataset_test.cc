@@ -220,6 +220,54 @@ TEST_F(VideoDatasetTest, InfoNamesEachReasonForMissingViewsOnce) {
                                     "(no blob_info), 1 (null)"));
 }
 
+// Change one byte of the only file below `folder` that ends in `ending`, at
+// `offset` from the first place of `mark` in it.
+void Damage(const std::filesystem::path& folder, const std::string& ending,
+            const std::string& mark, size_t offset) {
+  for (const auto& file :
+       std::filesystem::recursive_directory_iterator(folder)) {
+    if (!file.path().string().ends_with(ending)) continue;
+    std::string bytes = ReadFile(file.path());
+    const size_t at = bytes.find(mark);
+    ASSERT_NE(at, bytes.npos);
+    bytes[at + offset] = static_cast<char>(bytes[at + offset] ^ 0x55);
+    std::ofstream(file.path(), std::ios::binary) << bytes;
+    return;
+  }
+  FAIL() << "no file that ends in " << ending;
+}
+
+TEST_F(VideoDatasetTest, VerifyAsksThePluginsWhetherBlobInfoFits) {
+  for (const char* layout : {"descriptor", "column"}) {
+    const CommandResult whole =
+        RunRowfs({"verify", Source(layout), "--decode"});
+    EXPECT_EQ(whole.code, kExitDone) << whole.out << whole.err;
+
+    const std::string damaged = *dir_ / (std::string("damaged-") + layout);
+    std::filesystem::copy(Source(layout), damaged,
+                          std::filesystem::copy_options::recursive);
+    Damage(damaged + "/data", ".lance", "RVI1", 60);
+    const CommandResult result = RunRowfs({"verify", damaged});
+    EXPECT_EQ(result.code, kExitFailure) << layout;
+    EXPECT_THAT(result.out, HasSubstr("row 0, column \"video\", blob_info: "));
+    EXPECT_EQ(RunRowfs({"verify", damaged, "--quick"}).code, kExitDone);
+  }
+}
+
+TEST_F(VideoDatasetTest, VerifyDecodesKeyFramesWhenAsked) {
+  const std::string damaged = *dir_ / "damaged-frames";
+  std::filesystem::copy(Source(), damaged,
+                        std::filesystem::copy_options::recursive);
+  // Slice header of the first picture: an IDR unit behind its length.
+  Damage(damaged + "/data", ".blob", "\x65\x88", 1);
+
+  EXPECT_EQ(RunRowfs({"verify", damaged}).code, kExitDone);
+  const CommandResult result = RunRowfs({"verify", damaged, "--decode"});
+
+  EXPECT_EQ(result.code, kExitFailure);
+  EXPECT_THAT(result.out, HasSubstr(".frames/000000.jpg"));
+}
+
 TEST_F(VideoDatasetTest, ThePlayableFilePlays) {
   for (const char* layout : {"descriptor", "column"}) {
     const CommandResult result =
