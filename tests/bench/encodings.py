@@ -5,8 +5,10 @@ The experiments of the Lance 2.1 article in one run: random access by type and
 by nesting depth, bytes on disk and full scan, packed against unpacked structs.
 Contenders read the same values from local files: rowfs on file version 2.2 and
 on 2.0 (Arrow-like buffers), pylance on 2.2, pyarrow on Parquet as it is written
-by default and with small row groups and pages. Prints one JSON object a figure;
---rows and --takes size the run. Needs pylance (set ROWFS_PYTHON to a Python
+by default and with small row groups and pages. Then decode throughput by
+encoding and file version, rowfs and pylance in turns, processor time. Prints one
+JSON object a figure, with the ratio to pylance where rowfs has a figure of the
+same kind (above 1: rowfs is better); --rows and --takes size the run. Needs pylance (set ROWFS_PYTHON to a Python
 that has it) and a build with tests.
 """
 import argparse
@@ -91,6 +93,13 @@ class Lance:
         lance.write_dataset(table, self.path, data_storage_version=version)
         self.ds = lance.dataset(self.path)
 
+    @classmethod
+    def at(cls, path):
+        """A dataset that is there already."""
+        peer = cls.__new__(cls)
+        peer.path, peer.ds = path, lance.dataset(path)
+        return peer
+
     def take(self, row, column):
         return self.ds.take([row], columns=[column])
 
@@ -111,18 +120,22 @@ class Rowfs(Lance):
 
     def __init__(self, library, folder, table, version):
         super().__init__(folder, table, version)
+        self.library = library
+        self.tables = {}
         self.table = library.open(self.path)
-        self.names = table.column_names
 
     def take(self, row, column):
-        name = column.split(".")[0]
-        return self.table.take([row], [self.names.index(name)])
+        if column not in self.tables:
+            self.tables[column] = self.library.open(self.path)
+            self.tables[column].select([column])
+        return self.tables[column].take([row])
 
     def scan(self):
-        return self.table.scan(batch_rows=8192).num_rows
+        return sum(b.num_rows for b in self.table.stream(batch_rows=8192))
 
     def cost(self):
-        return self.table.cost()
+        costs = [table.cost() for table in self.tables.values()]
+        return sum(c[0] for c in costs), sum(c[1] for c in costs)
 
 
 def columns(rows, r):
@@ -146,8 +159,81 @@ def columns(rows, r):
     }
 
 
+RATES = {}  # (figure, who) -> what is better when it is more
+
+
 def report(figure, **values):
     print(json.dumps({"figure": figure, **values}), flush=True)
+
+
+def ratios():
+    """rowfs to pylance, of all figures that have a rate."""
+    for (figure, who), rate in RATES.items():
+        theirs = RATES.get((figure, "pylance"))
+        if theirs and who.startswith("rowfs"):
+            report(figure, who=who, ratio=round(rate / theirs, 2))
+
+
+def by_encoding(rows, r):
+    """name -> array whose pages pylance encodes so."""
+    whole = [r.getrandbits(40) for _ in range(rows)]
+    words = [f"word {i} of a text about something " for i in range(3000)]
+    real = [r.random() for _ in range(rows)]
+    runs = [v % 1000 for v in whole[:rows // 20] for _ in range(20)]
+
+    def text(size, count):
+        return ["".join(r.choices(words, k=size // 30))[:size]
+                for _ in range(count)]
+
+    return {
+        "int64, bit-packed": pa.array(whole),
+        "int64 with nulls": pa.array([v if v % 10 else None for v in whole]),
+        "int32, runs": pa.array(runs, pa.int32()),
+        "double": pa.array(real),
+        "bool": pa.array([v % 3 == 0 for v in whole]),
+        "string, FSST": pa.array([f"value {v}" for v in whole]),
+        "string, dictionary": pa.array([words[v % 50] for v in whole]),
+        "binary": pa.array([b"value %d" % v for v in whole]),
+        "list<int64>": pa.array([[v % 1000] * (v % 5) for v in whole],
+                                pa.list_(pa.int64())),
+        "list<string>": pa.array([[str(v)] * (v % 5)
+                                  for v in whole[:rows // 3]],
+                                 pa.list_(pa.string())),
+        "struct of int64, double": pa.StructArray.from_arrays(
+            [pa.array(whole), pa.array(real)], ["a", "b"]),
+        "vector 16 x f32": pa.FixedSizeListArray.from_arrays(
+            pa.array(real[:rows // 16 * 16], pa.float32()), 16),
+        "vector 256 x f32": pa.FixedSizeListArray.from_arrays(
+            pa.array((real * 16)[:rows // 16 * 256], pa.float32()), 256),
+        "binary 10 kB": pa.array([r.randbytes(10_000)
+                                  for _ in range(rows // 100)],
+                                 pa.large_binary()),
+        "text of 1 kB": pa.array(text(1000, rows // 20)),
+        "text of 40 kB": pa.array(text(40_000, rows // 500)),
+    }
+
+
+def decode_rates(library, folder, rows, r):
+    """Processor time of whole scans; the best of some turns each."""
+    for name, array in by_encoding(rows, r).items():
+        table = pa.table({"c": array})
+        for version in ("2.1", "2.2", "2.3"):
+            at = f"{folder}/decode"
+            os.mkdir(at)
+            peers = {"rowfs": Rowfs(library, at, table, version)}
+            peers["pylance"] = Lance.at(peers["rowfs"].path)
+            best = dict.fromkeys(peers, 1e9)
+            for _ in range(5):
+                for who, peer in peers.items():
+                    begin = time.process_time()
+                    assert peer.scan() == len(array)
+                    best[who] = min(best[who], time.process_time() - begin)
+            shutil.rmtree(at)
+            rate = {w: round(table.nbytes / s / 1e6) for w, s in best.items()}
+            report(f"decode/{name}, {version}",
+                   rowfs_mb_per_cpu_s=rate["rowfs"],
+                   pylance_mb_per_cpu_s=rate["pylance"],
+                   ratio=round(best["pylance"] / best["rowfs"], 2))
 
 
 def contenders(library, folder, table, metadata=None):
@@ -155,6 +241,7 @@ def contenders(library, folder, table, metadata=None):
     marked = table.cast(pa.schema([field])) if metadata else table
     makers = {
         "rowfs": lambda at: Rowfs(library, at, marked, "2.2"),
+        "rowfs 2.1": lambda at: Rowfs(library, at, marked, "2.1"),
         "rowfs 2.0": lambda at: Rowfs(library, at, marked, "2.0"),
         "pylance": lambda at: Lance(at, marked, "2.2"),
         "parquet": lambda at: Parquet(at, table),
@@ -178,6 +265,7 @@ def access(figure, who, peer, column, rows, takes, r):
         peer.take(row, column)
     seconds = time.perf_counter() - begin
     requests, size = peer.cost()
+    RATES[figure, who] = takes / seconds
     report(figure, who=who, requests=round(requests / takes, 2),
            bytes=size // takes, us=round(seconds / takes * 1e6, 1))
 
@@ -187,6 +275,7 @@ def scan(figure, who, peer, table):
     rows = peer.scan()
     seconds = time.process_time() - begin
     assert rows == table.num_rows, (who, rows)
+    RATES[figure, who] = 1 / max(seconds, 1e-6)
     report(figure, who=who, disk=peer.bytes(),
            mb_per_cpu_s=round(table.nbytes / max(seconds, 1e-6) / 1e6, 1))
 
@@ -200,9 +289,8 @@ def packed(library, folder, rows, takes, r):
                            ("packed", {"lance-encoding:packed": "true"})):
         for who, peer in contenders(library, folder, table, metadata):
             access(f"struct/{name}, all fields", who, peer, "c", rows, takes, r)
-            if not who.startswith("rowfs"):  # it takes whole columns
-                access(f"struct/{name}, one field", who, peer, "c.f2", rows,
-                       takes, r)
+            access(f"struct/{name}, one field", who, peer, "c.f2", rows, takes,
+                   r)
             scan(f"struct/{name}, scan", who, peer, table)
 
 
@@ -229,6 +317,8 @@ def main():
                 access(name, who, peer, "c", len(array), takes, r)
                 scan(name + ", scan", who, peer, table)
         packed(library, folder, rows, takes, r)
+        ratios()
+        decode_rates(library, folder, 5 * rows, r)
 
 
 if __name__ == "__main__":
