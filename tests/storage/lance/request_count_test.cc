@@ -67,6 +67,12 @@ void AppendRandom(const DataType& type, uint64_t row, std::mt19937_64* random,
     return out->AppendBytes(
         AsBytes(std::to_string((*random)() % 100'000'000'000)));
   }
+  if (id == TypeId::kInt32)
+    return out->AppendInt(static_cast<int64_t>(row / 50));
+  if (id == TypeId::kBool) return out->AppendBool((*random)() % 2 == 0);
+  if (id == TypeId::kLargeString) {
+    return out->AppendBytes(AsBytes("word " + std::to_string(row * 7 % 40)));
+  }
   if (id == TypeId::kLargeBinary) {
     return out->AppendBytes(RandomBytes(random, 1000 + row % 7));
   }
@@ -103,6 +109,9 @@ class RequestCount : public testing::TestWithParam<uint16_t> {
                       .children = {{.name = "item",
                                     .type = MakeType(TypeId::kFloat)}}})},
         {.name = "binary", .type = MakeType(TypeId::kLargeBinary)},
+        {.name = "runs", .type = MakeType(TypeId::kInt32)},
+        {.name = "words", .type = MakeType(TypeId::kLargeString)},
+        {.name = "bool", .type = MakeType(TypeId::kBool)},
     };
     LanceWriteOptions options;
     options.version = {2, GetParam()};
