@@ -24,7 +24,7 @@ namespace {
 // Rows that are read together: few at first, then as many as keep a batch about
 // this large.
 constexpr uint64_t kBatchBytes = 8 << 20;
-constexpr uint64_t kFirstRows = 16;
+constexpr uint64_t kFirstRows = 4;
 constexpr uint64_t kTakeRowsMax = 256;
 constexpr uint64_t kScanRowsMax = 16 << 10;
 // Runs of rows from here on are scanned, shorter ones taken.

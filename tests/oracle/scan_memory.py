@@ -30,7 +30,7 @@ def narrow(rows, r):
 
 def wide(rows, r):
     text = r.randbytes(1 << 20).hex()
-    for begin in range(0, max(rows // 4000, 1)):
+    for begin in range(0, max(rows // 10_000, 1)):
         yield pa.record_batch({
             "n": pa.array([begin]),
             "t": pa.array([text[begin % 100:]], pa.large_string())})
