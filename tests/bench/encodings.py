@@ -159,6 +159,7 @@ def columns(rows, r):
     }
 
 
+SECONDS_MAX, TAKES_MIN = 2, 5  # of one contender's random access
 RATES = {}  # (figure, who) -> what is better when it is more
 
 
@@ -261,7 +262,10 @@ def access(figure, who, peer, column, rows, takes, r):
     peer.take(picked[0], column)  # tables of the column are at hand
     peer.cost()
     begin = time.perf_counter()
-    for row in picked:
+    for done, row in enumerate(picked):
+        if done >= TAKES_MIN and time.perf_counter() - begin > SECONDS_MAX:
+            takes = done  # whole row groups for a row: no use in more
+            break
         peer.take(row, column)
     seconds = time.perf_counter() - begin
     requests, size = peer.cost()
