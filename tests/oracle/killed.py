@@ -1,9 +1,9 @@
 """Writers that die at every system call that writes: killed.py ROWFS STEP.
 
-strace kills `rowfs ingest`, `append`, `delete` and `compact` at the first,
-second, ... write, fsync, link and so on (every STEP-th; 1: all). Afterwards pylance and rowfs open
-the old version or the new one, `rowfs verify` finds nothing, `rowfs gc` removes
-what is left over and nothing else. Exit 1 when that is not so."""
+strace kills `rowfs ingest`, `append`, `delete`, `compact` and `gc` at the first,
+second, ... write, fsync, link and so on (every STEP-th; 1: all). Afterwards
+pylance and rowfs open the old version or the new one, `rowfs verify` finds
+nothing, `rowfs gc` removes what is left over and nothing else. Exit 1 when that is not so."""
 import os
 import shutil
 import subprocess
@@ -111,12 +111,18 @@ def main():
         shutil.copytree(base + "/one.lance", base + "/two.lance")
         run(program, "append", more, "--output", base + "/two.lance")
         run(program, "delete", base + "/two.lance", "--where", "1,5")
+        shutil.copytree(base + "/two.lance", base + "/three.lance")
+        for name in ("0" * 50, "1" * 50):  # of writers that died
+            data = base + "/three.lance/data/"
+            left = next(n for n in os.listdir(data) if n.endswith(".lance"))
+            shutil.copy(data + left, data + name + ".lance")
         cases = [
             ("ingest", ["ingest", first, "--output", path], None),
             ("append", ["append", more, "--output", path], base + "/one.lance"),
             ("delete", ["delete", path, "--where", "0,2-3"],
              base + "/two.lance"),
-            ("compact", ["compact", path], base + "/two.lance")]
+            ("compact", ["compact", path], base + "/two.lance"),
+            ("gc", ["gc", path, "--grace", "0"], base + "/three.lance")]
         problems = []
         for what, words, original in cases:
             found, kills = kill_all(lance, program, base, what, words,
