@@ -85,6 +85,12 @@ Result<Array> ListArray(ValueBlock block, const TypePtr& type) {
     return Mismatch(block, *type);
   }
   Array array{.type = type, .length = block.count};
+  const ValueBlock& inside = block.children[0];
+  if (inside.shape == ValueBlock::Shape::kFixed && inside.bits == 0) {
+    // Items that are all null are not stored.
+    array.children.push_back(NullArray(type->children[0].type, inside.count));
+    return array;
+  }
   ROWFS_ASSIGN_OR_RETURN(Array items, ToArray(std::move(block.children[0]),
                                               type->children[0].type));
   if (block.has_item_validity) {

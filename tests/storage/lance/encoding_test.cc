@@ -221,5 +221,25 @@ TEST(JsonBinary, BecomesText) {
   EXPECT_EQ(text(""), "error");
 }
 
+TEST(ValueBlocks, ItemsThatAreAllNullTakeNoBits) {
+  ValueBlock block{.shape = ValueBlock::Shape::kList,
+                   .count = 2,
+                   .dimension = 3,
+                   .has_item_validity = true};
+  block.item_validity = Bytes(1);
+  block.children.push_back(ValueBlock::Fixed(0));
+  block.children[0].count = 6;
+  const TypePtr type = MakeType(DataType{
+      .id = TypeId::kFixedSizeList,
+      .width = 3,
+      .children = {{.name = "item", .type = MakeType(TypeId::kInt32)}}});
+
+  ASSERT_OK_AND_ASSIGN(const Array array, ToArray(std::move(block), type));
+
+  EXPECT_OK(Validate(array, "lists"));
+  EXPECT_EQ(array.children[0].length, 6U);
+  EXPECT_EQ(array.children[0].null_count, 6U);
+}
+
 }  // namespace
 }  // namespace rowfs
