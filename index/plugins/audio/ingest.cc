@@ -1,18 +1,13 @@
 #include "index/plugins/audio/ingest.h"
 
 #include <algorithm>
-#include <deque>
-#include <optional>
+#include <memory>
 
-#include "index/plugins/audio/envelope.h"
 #include "index/plugins/audio/info_json.h"
-#include "index/plugins/audio/preroll.h"
 #include "index/plugins/audio/sound_config.h"
-#include "index/plugins/audio/sound_decoder.h"
 #include "index/plugins/audio/sound_file.h"
+#include "index/plugins/audio/sound_track.h"
 #include "index/plugins/audio/source_sound.h"
-#include "index/plugins/audio/trims.h"
-#include "index/plugins/audio/verifier.h"
 #include "index/plugins/audio/wav.h"
 #include "index/plugins/common/emit.h"
 #include "index/plugins/common/mux_one.h"
@@ -21,11 +16,6 @@ namespace rowfs::plugin {
 namespace {
 
 constexpr size_t kCopyBytes = 1 << 20;
-// Packets at the end that are decoded even when nothing is verified, since
-// there decoders differ from what packets say; and those before them that the
-// decoder may need.
-constexpr size_t kTailPackets = 4;
-constexpr size_t kTailHeld = 16;
 // PCM is copied in pieces of so many samples, and looked at in smaller ones.
 constexpr uint64_t kLinearSamples = 1 << 16;
 constexpr uint32_t kLookSamples = 1 << 10;
@@ -59,10 +49,7 @@ class Ingest {
   Result<bool> ScanListed();
   Status ScanPackets();
   Status AddPacket(const SourcePacket& source);
-  Result<uint32_t> CountSamples(const SourcePacket& source, Bytes* samples);
   Status StorePacket(const SourcePacket& source);
-  // Decode the last packets, which nobody has decoded.
-  Status DecodeTail();
   void MakeSampleEntry(ByteSpan packet);
   Status Write(ByteSpan bytes);
   Status CopySource(uint64_t begin, uint64_t end);
@@ -74,13 +61,8 @@ class Ingest {
   SoundIndex index_;
   bool verbatim_ = false;  // the blob is the source
   uint64_t written_ = 0;
-  std::unique_ptr<SoundDecoder> decoder_;
-  std::optional<Verifier> verifier_;
-  std::optional<Trims> trims_;
-  Mp3Reservoir reservoir_;
+  std::unique_ptr<SoundTrack> track_;
   OggPager pager_;
-  Envelope envelope_;
-  std::deque<Bytes> tail_;  // the last packets
 };
 
 Status Ingest::Write(ByteSpan bytes) {
@@ -110,8 +92,9 @@ Status Ingest::Open() {
                           ParseSoundConfig(FromStr(request_.config), true));
   index_.segment_ns = config.segment_ns.value_or(kSecondNs);
   index_.head.type = config.type.value_or(index_.head.type);
-  PLUGIN_ASSIGN_OR_RETURN(decoder_, SoundDecoder::Open(index_));
-  trims_.emplace(source_->InitialSkip());
+  PLUGIN_ASSIGN_OR_RETURN(track_,
+                          SoundTrack::Open(&index_, request_.verify,
+                                           InitialSkip(source_->parameters())));
   ChooseLayout();
   return {};
 }
@@ -126,9 +109,6 @@ void Ingest::ChooseLayout() {
   head.source_extension = LowerExtension(FromStr(request_.file_name));
   head.extension = ExtensionOf(head.file, index_.codec);
   if (verbatim_) KeepSource();
-  const Exactness exactness = ExactnessOf(index_.codec);
-  head.exact = exactness == Exactness::kAlways ||
-               (verifies() && exactness == Exactness::kSometimes);
 }
 
 // The blob is the source file as it is.
@@ -187,9 +167,10 @@ Status Ingest::CopyLinear() {
       const ByteSpan part =
           ByteSpan(buffer).subspan(from, std::min(step, buffer.size() - from));
       Peaks peaks = kNoPeaks;
-      PLUGIN_ASSIGN_OR_RETURN(const uint32_t heard,
-                              decoder_->Decode(part, {nullptr, &peaks}));
-      envelope_.Add(peaks, heard);
+      PLUGIN_ASSIGN_OR_RETURN(
+          const uint32_t heard,
+          track_->decoder().Decode(part, {nullptr, &peaks}));
+      track_->envelope().Add(peaks, heard);
     }
     at += count;
   }
@@ -209,8 +190,7 @@ Result<bool> Ingest::ScanListed() {
     SourcePacket source;
     PLUGIN_ASSIGN_OR_RETURN(const bool more, source_->Next(&source));
     if (!more || source.data.size() != index_.packets[i].size) return false;
-    trims_->Apply(source, &index_.packets[i]);
-    tail_.emplace_back(source.data.begin(), source.data.end());
+    track_->AddListed(source, &index_.packets[i]);
     return true;
   };
   for (size_t i = 0; i < head; ++i) {
@@ -219,81 +199,31 @@ Result<bool> Ingest::ScanListed() {
   }
   const size_t tail = std::max(head, count - std::min(count, kTailHeld));
   if (tail > head) {
-    tail_.clear();
+    track_->SkipListed();
     if (!source_->SeekListed(tail)) return false;
   }
   for (size_t i = tail; i < count; ++i) {
     PLUGIN_ASSIGN_OR_RETURN(const bool ok, read(i));
     if (!ok) return false;
   }
-  PLUGIN_RETURN_IF_ERROR(DecodeTail());
   return true;
 }
 
 Status Ingest::ScanPackets() {
-  if (verifies()) {
-    verifier_.emplace(&index_, request_.verify == ROWFS_VERIFY_FULL);
-  }
   SourcePacket source;
   for (;;) {
     PLUGIN_ASSIGN_OR_RETURN(const bool more, source_->Next(&source));
-    if (!more) break;
+    if (!more) return {};
     PLUGIN_RETURN_IF_ERROR(AddPacket(source));
   }
-  if (index_.packets.empty()) return Corrupt("there is no sound in it");
-  if (!verifies()) return DecodeTail();
-  Peaks peaks = kNoPeaks;
-  PLUGIN_ASSIGN_OR_RETURN(const uint32_t rest,
-                          decoder_->Drain({nullptr, &peaks}));
-  index_.packets.back().samples += rest;
-  envelope_.Add(peaks, rest);
-  return {};
-}
-
-// Samples of the next packet: what the decoder gives, or what the packet says
-// when nothing is verified.
-Result<uint32_t> Ingest::CountSamples(const SourcePacket& source,
-                                      Bytes* samples) {
-  if (!verifies()) {
-    const uint32_t told =
-        PacketSamples(index_.codec, index_.head.sample_rate, source.data);
-    if (told > 0) return told;
-  }
-  Peaks peaks = kNoPeaks;
-  const bool keep = verifier_ && verifier_->Wants();
-  PLUGIN_ASSIGN_OR_RETURN(
-      const uint32_t count,
-      decoder_->Decode(source.data, {keep ? samples : nullptr, &peaks}));
-  envelope_.Add(peaks, count);
-  return count;
 }
 
 Status Ingest::AddPacket(const SourcePacket& source) {
-  if (index_.packets.size() >= kSoundPacketsMax ||
-      source.data.size() > kSoundPacketBytesMax) {
-    return Limit("the sound has too many or too large packets");
-  }
-  SoundPacket packet;
-  packet.size = static_cast<uint32_t>(source.data.size());
-  Bytes samples;
-  PLUGIN_ASSIGN_OR_RETURN(packet.samples, CountSamples(source, &samples));
-  trims_->Apply(source, &packet);
-  packet.preroll = index_.codec == "mp3"
-                       ? reservoir_.Next(source.data)
-                       : BasePreroll(index_.codec, packet.samples);
-  if (verbatim_) {
-    PLUGIN_RETURN_IF_ERROR(source_->Place(source, &packet));
-  } else {
-    packet.offset = written_;
-  }
-  index_.packets.push_back(packet);
-  if (verifier_) {
-    PLUGIN_RETURN_IF_ERROR(verifier_->Add(source.data, std::move(samples)));
-  } else {
-    tail_.emplace_back(source.data.begin(), source.data.end());
-    if (tail_.size() > kTailHeld) tail_.pop_front();
-  }
-  return verbatim_ ? Status() : StorePacket(source);
+  PLUGIN_RETURN_IF_ERROR(track_->Add(source));
+  SoundPacket& packet = index_.packets.back();
+  if (verbatim_) return source_->Place(source, &packet);
+  packet.offset = written_;
+  return StorePacket(source);
 }
 
 Status Ingest::StorePacket(const SourcePacket& source) {
@@ -318,26 +248,6 @@ void Ingest::MakeSampleEntry(ByteSpan packet) {
   index_.sample_entry = SampleEntry(MuxOne("mp4", *codec, 0, times, packet));
 }
 
-Status Ingest::DecodeTail() {
-  PLUGIN_ASSIGN_OR_RETURN(const auto decoder, SoundDecoder::Open(index_));
-  const size_t first = index_.packets.size() - tail_.size();
-  for (size_t i = first; i < index_.packets.size(); ++i) {
-    SoundPacket& packet = index_.packets[i];
-    PLUGIN_ASSIGN_OR_RETURN(uint32_t count,
-                            decoder->Decode(tail_[i - first], {}));
-    if (i + 1 == index_.packets.size()) {
-      PLUGIN_ASSIGN_OR_RETURN(const uint32_t rest, decoder->Drain({}));
-      count += rest;
-    }
-    // The first ones lack what is before them.
-    if (first > 0 && i + kTailPackets < index_.packets.size()) continue;
-    packet.samples = count;
-    packet.front = std::min(packet.front, packet.samples);
-    packet.back = std::min(packet.back, packet.samples - packet.front);
-  }
-  return {};
-}
-
 Status Ingest::Finish() {
   SoundHead& head = index_.head;
   if (verbatim_ && head.stored) {
@@ -352,15 +262,7 @@ Status Ingest::Finish() {
     PLUGIN_RETURN_IF_ERROR(Write(cover));
   }
   head.blob_size = head.stored ? written_ : source_->size();
-  if (!head.linear) {
-    head.samples = 0;
-    for (const SoundPacket& packet : index_.packets) {
-      head.samples += packet.heard();
-    }
-  }
-  if (head.samples == 0) return Corrupt("nothing of the sound decodes");
-  index_.envelope = envelope_.Finish();
-  PLUGIN_RETURN_IF_ERROR(index_.Derive());
+  PLUGIN_RETURN_IF_ERROR(track_->Finish());
   if (head.file == SoundFile::kOgg) pager_.Finish(&index_);
   if (head.stored) {
     PLUGIN_ASSIGN_OR_RETURN(const auto whole, PlanSoundFile(index_));

@@ -14,9 +14,8 @@
 #include "index/plugins/audio/sound_decoder.h"
 #include "index/plugins/audio/sound_file.h"
 #include "index/plugins/audio/views.h"
-#include "index/plugins/audio/wav.h"
 #include "index/plugins/audio/waveform.h"
-#include "index/plugins/audio/window.h"
+#include "index/plugins/audio/window_file.h"
 #include "index/plugins/common/emit.h"
 #include "index/plugins/common/entry_point.h"
 #include "index/plugins/common/libav.h"
@@ -50,9 +49,6 @@ struct rowfs_index {
 };
 
 namespace {
-
-// Decoded windows are held in memory, by the host too.
-constexpr uint64_t kWindowBytesMax = uint64_t{512} << 20;
 
 int32_t WarmUp(rowfs_error* error) {
   return Guarded(error, []() -> Status {
@@ -118,35 +114,6 @@ void Close(rowfs_index* index) { delete index; }
 
 // ---- plan -----------------------------------------------------------------
 
-// Samples that lie in the blob as a WAV has them.
-bool NeedsNoDecoder(const SoundIndex& index) {
-  constexpr std::pair<const char*, SampleType> kSame[] = {
-      {"pcm_u8", SampleType::kU8},     {"pcm_s16le", SampleType::kS16},
-      {"pcm_s24le", SampleType::kS24}, {"pcm_s32le", SampleType::kS32},
-      {"pcm_f32le", SampleType::kF32}, {"pcm_f64le", SampleType::kF64}};
-  return index.head.linear &&
-         std::any_of(std::begin(kSame), std::end(kSame), [&](const auto& s) {
-           return index.codec == s.first && index.head.type == s.second;
-         });
-}
-
-Bytes HeaderOf(const SoundIndex& index, const Window& window) {
-  return rowfs::plugin::WavHeader(
-      rowfs::plugin::WavFormatOf(index.head.type, index),
-      window.size() * index.FrameBytes());
-}
-
-ByteRange LinearRange(const SoundIndex& index, const Window& window) {
-  const uint64_t begin = index.linear_offset + window.begin * index.block_align;
-  return {begin, begin + window.size() * index.block_align};
-}
-
-std::vector<ByteRange> WindowRanges(const SoundIndex& index,
-                                    const Window& window) {
-  if (index.head.linear) return {LinearRange(index, window)};
-  return rowfs::plugin::RangesOf(index, rowfs::plugin::RunsOf(index, window));
-}
-
 Result<std::vector<SoundPiece>> PlanFile(const rowfs_index& opened,
                                          const SoundItem& item) {
   const SoundIndex& index = *opened.index;
@@ -163,12 +130,11 @@ Result<std::vector<SoundPiece>> PlanFile(const rowfs_index& opened,
     case SoundItem::Kind::kOriginal:
       return std::vector<SoundPiece>{{{}, 0, head.original_size}};
     case SoundItem::Kind::kWindow: {
-      const ByteRange range = LinearRange(index, item.window);
-      std::vector<SoundPiece> pieces = {{HeaderOf(index, item.window), 0, 0},
-                                        {{}, range.begin, range.end}};
-      if ((range.end - range.begin) % 2 == 1) {
-        pieces.push_back({Bytes{0}, 0, 0});
-      }
+      const ByteRange range = WindowRanges(index, item.window).front();
+      std::vector<SoundPiece> pieces = {
+          {rowfs::plugin::WindowHeader(index, item.window), 0, 0},
+          {{}, range.begin, range.end}};
+      if (NeedsPadding(index, item.window)) pieces.push_back({Bytes{0}, 0, 0});
       return pieces;
     }
     case SoundItem::Kind::kWaveform:
@@ -212,15 +178,10 @@ Status EmitDecode(const std::vector<ByteRange>& wanted, size_t item,
 
 Status EmitWindow(const SoundIndex& index, const Window& window, size_t item,
                   const rowfs_plan_sink& out) {
-  if (window.size() > kWindowBytesMax / index.FrameBytes()) {
-    return rowfs::plugin::Limit("the window is too long; ask for less than " +
-                                std::to_string(kWindowBytesMax >> 20) +
-                                " MiB of samples");
-  }
+  PLUGIN_RETURN_IF_ERROR(CheckWindow(index, window));
   ByteWriter recipe;
   recipe.U8(kWindowRecipe);
-  recipe.Varint(window.begin);
-  recipe.Varint(window.end);
+  WriteWindow(window, &recipe);
   return EmitDecode(WindowRanges(index, window), item, recipe, out);
 }
 
@@ -270,56 +231,6 @@ int32_t Plan(rowfs_index* index, const rowfs_str* paths, size_t path_count,
 
 // ---- decode ---------------------------------------------------------------
 
-Status DecodeLinear(const SoundIndex& index, ByteSpan bytes, Bytes* samples) {
-  constexpr size_t kFrames = 1 << 16;
-  PLUGIN_ASSIGN_OR_RETURN(const auto decoder,
-                          rowfs::plugin::SoundDecoder::Open(index));
-  const size_t step = kFrames * index.block_align;
-  for (size_t at = 0; at < bytes.size(); at += step) {
-    const ByteSpan part = bytes.subspan(at, std::min(step, bytes.size() - at));
-    PLUGIN_RETURN_IF_ERROR(decoder->Decode(part, {samples, nullptr}).status());
-  }
-  return {};
-}
-
-// The samples of `window` behind `out`.
-Status DecodeSamples(const SoundIndex& index, const Window& window,
-                     const std::vector<ByteRange>& ranges,
-                     const std::vector<ByteSpan>& bytes, Bytes* out) {
-  const size_t before = out->size();
-  const rowfs::plugin::PacketBytes packets(index, ranges, bytes);
-  if (index.head.linear) {
-    const ByteRange range = LinearRange(index, window);
-    PLUGIN_ASSIGN_OR_RETURN(const ByteSpan part,
-                            packets.Find(range.begin, range.end));
-    PLUGIN_RETURN_IF_ERROR(DecodeLinear(index, part, out));
-  } else {
-    PLUGIN_RETURN_IF_ERROR(rowfs::plugin::DecodeRuns(
-        index, rowfs::plugin::RunsOf(index, window), packets, out));
-  }
-  if (out->size() - before != window.size() * index.FrameBytes()) {
-    return rowfs::plugin::Corrupt("the sound does not decode to its length");
-  }
-  return {};
-}
-
-Result<Bytes> MakeWindow(const SoundIndex& index, ByteReader* recipe,
-                         const std::vector<ByteSpan>& bytes) {
-  Window window;
-  window.begin = recipe->Varint();
-  window.end = recipe->Varint();
-  if (!recipe->ok() || recipe->remaining() != 0 || window.begin >= window.end ||
-      window.end > index.head.samples ||
-      window.size() > kWindowBytesMax / index.FrameBytes()) {
-    return Invalid("the recipe does not belong to this index");
-  }
-  Bytes file = HeaderOf(index, window);
-  PLUGIN_RETURN_IF_ERROR(
-      DecodeSamples(index, window, WindowRanges(index, window), bytes, &file));
-  if (window.size() * index.FrameBytes() % 2 == 1) file.push_back(0);
-  return file;
-}
-
 Result<Bytes> MakeWaveform(const SoundIndex& index, ByteReader* recipe,
                            const std::vector<ByteSpan>& bytes) {
   const uint8_t format = recipe->U8();
@@ -354,8 +265,9 @@ int32_t Decode(rowfs_index* index, rowfs_bytes recipe_bytes,
     ByteReader recipe(ToSpan(recipe_bytes));
     const bool waveform = recipe.U8() == kWaveformRecipe;
     PLUGIN_ASSIGN_OR_RETURN(
-        const Bytes file, waveform ? MakeWaveform(*index->index, &recipe, bytes)
-                                   : MakeWindow(*index->index, &recipe, bytes));
+        const Bytes file, waveform
+                              ? MakeWaveform(*index->index, &recipe, bytes)
+                              : MakeWindowFile(*index->index, &recipe, bytes));
     const int32_t code = out->write(out->ctx, 0, file.data(), file.size());
     return Stopped(code);
   });

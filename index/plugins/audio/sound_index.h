@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -149,6 +150,11 @@ struct SoundIndex {
 
   std::vector<SoundPacket> packets;
   std::vector<OggPage> pages;
+
+  // Packets that lie in pieces: puts one together from the `span` bytes at its
+  // offset; empty when it is not there. Null: they lie in one piece. Not
+  // written.
+  std::function<Bytes(ByteSpan, const SoundPacket&)> gather;
 
   // Derived by Derive, which parsing calls: samples heard before packet i;
   // size packets + 1.

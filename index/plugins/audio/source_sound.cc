@@ -22,10 +22,6 @@ constexpr int64_t kTailSamples = 256;
 
 std::string Name(AVCodecID id) { return avcodec_get_name(id); }
 
-bool IsPcm(AVCodecID id) {
-  return id >= AV_CODEC_ID_FIRST_AUDIO && id < AV_CODEC_ID_ADPCM_IMA_QT;
-}
-
 bool IsPicture(const AVStream& stream) {
   return (stream.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0;
 }
@@ -82,45 +78,7 @@ Status SourceSound::PickStream() {
 }
 
 Status SourceSound::Describe(SoundIndex* index) {
-  const AVCodecParameters& p = *stream_->codecpar;
-  if (p.sample_rate <= 0 ||
-      static_cast<uint32_t>(p.sample_rate) > kSoundRateMax ||
-      p.ch_layout.nb_channels <= 0 ||
-      p.ch_layout.nb_channels > kSoundChannelsMax) {
-    return Unsupported("the sound has no usable rate or channels (codec " +
-                       Name(p.codec_id) + ")");
-  }
-  if (p.extradata_size < 0 ||
-      static_cast<uint32_t>(p.extradata_size) > kSoundExtradataMax) {
-    return Limit("the description of the codec is too long");
-  }
-  index->codec = Name(p.codec_id);
-  index->extradata.assign(p.extradata, p.extradata + p.extradata_size);
-  index->codec_tag = p.codec_tag;
-  index->profile = p.profile;
-  if (p.ch_layout.order == AV_CHANNEL_ORDER_NATIVE) {
-    index->channel_mask = p.ch_layout.u.mask;
-  }
-  index->block_align =
-      static_cast<uint32_t>(std::clamp(p.block_align, 0, 1 << 20));
-  // PCM in containers that leave it out.
-  const int bits = av_get_bits_per_sample(p.codec_id);
-  if (index->block_align == 0 && IsPcm(p.codec_id)) {
-    index->block_align =
-        static_cast<uint32_t>(bits / 8 * p.ch_layout.nb_channels);
-  }
-  index->bits_coded =
-      static_cast<uint16_t>(std::clamp(p.bits_per_coded_sample, 0, 256));
-  index->bits_raw =
-      static_cast<uint16_t>(std::clamp(p.bits_per_raw_sample, 0, 256));
-  index->frame_size =
-      static_cast<uint32_t>(std::clamp(p.frame_size, 0, 1 << 20));
-  index->bit_rate = p.bit_rate;
-  index->head.sample_rate = static_cast<uint32_t>(p.sample_rate);
-  index->head.channels = static_cast<uint16_t>(p.ch_layout.nb_channels);
-  index->head.type =
-      NaturalType(index->codec, static_cast<AVSampleFormat>(p.format),
-                  p.bits_per_raw_sample);
+  PLUGIN_RETURN_IF_ERROR(DescribeSound(*stream_->codecpar, index));
   index->source_format = Demuxer();
   index->source_size = input_.size();
   const AVFormatContext& format = *input_.format();
@@ -172,35 +130,13 @@ ByteSpan SourceSound::Cover() const {
   return {};
 }
 
-uint32_t SourceSound::InitialSkip() const {
-  const AVCodecParameters& p = *stream_->codecpar;
-  if (p.codec_id != AV_CODEC_ID_OPUS || p.extradata_size < 12 ||
-      std::memcmp(p.extradata, "OpusHead", 8) != 0) {
-    return 0;
-  }
-  return p.extradata[10] | uint32_t{p.extradata[11]} << 8;
-}
-
 Result<bool> SourceSound::Next(SourcePacket* packet) {
   do {
     PLUGIN_ASSIGN_OR_RETURN(const bool more, input_.NextPacket(packet_.get()));
     if (!more) return false;
   } while (packet_->stream_index != stream_->index || packet_->size <= 0);
-  *packet = {};
-  packet->data = {packet_->data, static_cast<size_t>(packet_->size)};
-  packet->position = packet_->pos;
-  packet->dropped = (packet_->flags & AV_PKT_FLAG_DISCARD) != 0;
-  size_t size = 0;
-  const uint8_t* side =
-      av_packet_get_side_data(packet_.get(), AV_PKT_DATA_SKIP_SAMPLES, &size);
-  if (side != nullptr && size >= 10) {
-    ByteReader in({side, size});
-    packet->skip = in.U32();
-    packet->discard = in.U32();
-    // Negative numbers, as some muxers leave them behind, mean none.
-    if (*packet->skip > INT32_MAX) packet->skip = 0;
-    if (packet->discard > INT32_MAX) packet->discard = 0;
-  }
+  *packet = SourcePacketOf(*packet_,
+                           {packet_->data, static_cast<size_t>(packet_->size)});
   return true;
 }
 

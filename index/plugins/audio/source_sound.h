@@ -11,18 +11,10 @@
 
 #include "index/plugins/audio/ogg.h"
 #include "index/plugins/audio/sound_index.h"
+#include "index/plugins/audio/source_packet.h"
 #include "index/plugins/common/av_input.h"
 
 namespace rowfs::plugin {
-
-// A packet of the track as the demuxer gives it. Valid until the next one.
-struct SourcePacket {
-  ByteSpan data;
-  int64_t position = -1;         // where the demuxer says it lies
-  std::optional<uint32_t> skip;  // samples to drop from here on
-  uint32_t discard = 0;          // samples to drop at its end
-  bool dropped = false;          // nothing of it is heard
-};
 
 class SourceSound {
  public:
@@ -40,10 +32,9 @@ class SourceSound {
   const AVCodecParameters& parameters() const { return *stream_->codecpar; }
   // A picture that belongs to the file; empty when there is none.
   ByteSpan Cover() const;
-  // Samples to drop before any packet says so.
-  uint32_t InitialSkip() const;
 
-  // The next packet of the track; false at the end.
+  // The next packet of the track, valid until the one after it; false at the
+  // end.
   Result<bool> Next(SourcePacket* packet);
 
   // The container holds PCM and says where.

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "index/plugins/audio/sound_index.h"
-#include "index/plugins/audio/source_sound.h"
+#include "index/plugins/audio/source_packet.h"
 
 namespace rowfs::plugin {
 

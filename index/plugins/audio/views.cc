@@ -73,12 +73,19 @@ uint64_t NearestSample(const ExactTime& time, uint32_t sample_rate) {
   return tie && whole % 2 == 0 ? whole : whole + 1;
 }
 
-SoundViews::SoundViews(const SoundIndex& index, uint64_t segment_ns)
-    : index_(index), segment_ns_(segment_ns) {
+SoundViews::SoundViews(const SoundIndex& index, uint64_t segment_ns,
+                       uint64_t late)
+    : index_(index), segment_ns_(segment_ns), late_(late) {
   const Int128 unit = Int128{segment_ns} * index.head.sample_rate;
   const Int128 total = Int128{index.head.samples} * kSecondNs;
   segments_ = static_cast<uint64_t>(total / unit);
   while (BoundaryOf(segments_) < index.head.samples) ++segments_;
+}
+
+std::optional<uint64_t> SoundViews::SampleAt(const ExactTime& time) const {
+  const uint64_t sample = NearestSample(time, index_.head.sample_rate);
+  if (sample < late_) return std::nullopt;
+  return sample - late_;
 }
 
 // Where segment `number` begins: round(number * length * rate), ties to even.
@@ -147,7 +154,7 @@ Entry SoundViews::WindowEntry(std::string name, const Window& window) const {
   }
   const TimeBase base{1, static_cast<int32_t>(index_.head.sample_rate)};
   const auto pts =
-      ExactTime::FromTicks(static_cast<int64_t>(window.begin), base);
+      ExactTime::FromTicks(static_cast<int64_t>(window.begin + late_), base);
   e.attributes = {{"pts", pts.ToDecimal()},
                   {"samples", std::to_string(window.begin) + "-" +
                                   std::to_string(window.end)},
@@ -210,8 +217,10 @@ Result<Window> SoundViews::ParseWindow(std::string_view stem) const {
     const auto begin = ExactTime::Parse(from);
     const auto end = ExactTime::Parse(to);
     if (!begin || !end) return NoSuch(stem);
-    window.begin = NearestSample(*begin, index_.head.sample_rate);
-    window.end = NearestSample(*end, index_.head.sample_rate);
+    const auto first = SampleAt(*begin);
+    const auto last = SampleAt(*end);
+    if (!first || !last) return NotFound("the sound begins later");
+    window = {*first, *last};
   }
   if (window.begin >= window.end || window.end > index_.head.samples) {
     return NotFound("the sound has samples 0 to " +
@@ -279,8 +288,8 @@ Status SoundViews::Select(std::string_view view, std::string_view from,
   const auto begin = ExactTime::Parse(from);
   const auto end = ExactTime::Parse(to);
   if (!begin || !end) return Invalid("not a time: " + std::string(from));
-  const uint64_t first = NearestSample(*begin, index_.head.sample_rate);
-  const uint64_t last = NearestSample(*end, index_.head.sample_rate);
+  const uint64_t first = SampleAt(*begin).value_or(0);
+  const uint64_t last = SampleAt(*end).value_or(0);
   if (first >= index_.head.samples || first >= last) {
     return NotFound("the window lies outside the sound");
   }

@@ -4,6 +4,7 @@
 #ifndef ROWFS_INDEX_PLUGINS_AUDIO_VIEWS_H_
 #define ROWFS_INDEX_PLUGINS_AUDIO_VIEWS_H_
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,8 +35,9 @@ struct SoundItem {
 
 class SoundViews {
  public:
-  // `index` must outlive the views. Segments last `segment_ns`.
-  SoundViews(const SoundIndex& index, uint64_t segment_ns);
+  // `index` must outlive the views. Segments last `segment_ns`. Times count
+  // from `late` samples before the first one that is heard.
+  SoundViews(const SoundIndex& index, uint64_t segment_ns, uint64_t late = 0);
 
   // The entries beside the blob, from the head alone.
   static std::vector<Entry> ListTop(const SoundHead& head);
@@ -57,9 +59,12 @@ class SoundViews {
   Result<Window> ParseWindow(std::string_view stem) const;
   std::string CanonicalPath(const Window& window) const;
   Entry WindowEntry(std::string name, const Window& window) const;
+  // The sample heard at `time`; nullopt before the first one.
+  std::optional<uint64_t> SampleAt(const ExactTime& time) const;
 
   const SoundIndex& index_;
   const uint64_t segment_ns_;
+  const uint64_t late_;
   uint64_t segments_ = 0;
 };
 

@@ -23,7 +23,8 @@ DecodeRun RunOf(const SoundIndex& index, const Window& window) {
 
 ByteRange RangeOf(const SoundIndex& index, uint32_t packet) {
   const SoundPacket& p = index.packets[packet];
-  return {p.offset, p.offset + (index.head.ogg_pages ? p.span : p.size)};
+  const bool pieces = index.head.ogg_pages || index.gather;
+  return {p.offset, p.offset + (pieces ? p.span : p.size)};
 }
 
 // Decodes one run and cuts its window out.
@@ -151,6 +152,11 @@ Status PacketBytes::ForEach(
     ByteSpan bytes;
     if (range.begin < range.end) {
       PLUGIN_ASSIGN_OR_RETURN(bytes, Find(range.begin, range.end));
+    }
+    Bytes gathered;
+    if (index_.gather) {
+      gathered = index_.gather(bytes, index_.packets[i]);
+      bytes = gathered;
     }
     PLUGIN_RETURN_IF_ERROR(take(i, bytes));
   }
