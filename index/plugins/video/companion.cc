@@ -16,6 +16,7 @@ uint32_t Little32(const uint8_t* p) { return ByteReader(ByteSpan(p, 4)).U32(); }
 Result<std::unique_ptr<Companion>> Companion::Open(const AVStream& source,
                                                    bool convert) {
   std::unique_ptr<Companion> made(new Companion);
+  made->source_ = &source;
   made->stream_ = DescribeStream(source);
   PLUGIN_ASSIGN_OR_RETURN(
       made->converter_, StreamConverter::Make(source, convert, &made->stream_));
@@ -72,10 +73,21 @@ Status Companion::Add(const AVPacket& packet, uint64_t source_offset) {
       (packet.flags & AV_PKT_FLAG_DISCARD) != 0 ? kPacketSkipped : kPacketShown;
   AppendRepaired(packet, &stream_.packets, next);
   NoteSkips(packet);
+  if (listener_) listener_->Add(packet, converted.data, stream_);
   located_ = located_ && source_offset != kUnknown;
   held_bytes_ += converted.data.size();
   waiting_.push_back({stream_.packets.size() - 1, std::move(converted.data),
                       source_offset, converted.verbatim});
+  return {};
+}
+
+Status Companion::AddScattered(const AVPacket& packet, uint64_t source_offset,
+                               const PesStream& pes, const Scatter& scatter) {
+  PLUGIN_RETURN_IF_ERROR(Add(packet, source_offset));
+  stream_.pes = pes;
+  if (stream_.scattered.size() < stream_.packets.size()) {
+    stream_.scattered.push_back(scatter);
+  }
   return {};
 }
 
@@ -108,11 +120,22 @@ Status Companion::Take(
   return {};
 }
 
+void Companion::Listen(int32_t verify) {
+  listener_ = std::make_unique<Listener>(*source_, verify);
+}
+
+std::optional<SoundIndex> Companion::TakeSound() {
+  if (!listener_ || stream_.packets.empty()) return std::nullopt;
+  return listener_->Finish();
+}
+
 Stream Companion::Finish(bool with_gops) {
   if (with_gops) {
     stream_.gop_first = std::move(gop_first_);
   } else if (!located_) {
     stream_.packets.clear();
+    stream_.scattered.clear();
+    stream_.pes = {};
   }
   if (!stream_.packets.empty()) converter_->DescribeCodec();
   if (!stream_.packets.empty() && first_tick_ <= end_tick_) {

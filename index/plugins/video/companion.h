@@ -9,10 +9,12 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "index/plugins/common/status.h"
 #include "index/plugins/video/converter.h"
+#include "index/plugins/video/listener.h"
 #include "index/plugins/video/media_index.h"
 
 namespace rowfs::plugin {
@@ -26,6 +28,17 @@ class Companion {
   // `source_offset`: where the packet lies in the file, or kUnknown.
   static constexpr uint64_t kUnknown = UINT64_MAX;
   Status Add(const AVPacket& packet, uint64_t source_offset);
+
+  // The same with a packet that lies in pieces from `source_offset` on.
+  Status AddScattered(const AVPacket& packet, uint64_t source_offset,
+                      const PesStream& pes, const Scatter& scatter);
+
+  // Make an index of the sound of this stream on the way; verify:
+  // ROWFS_VERIFY_.
+  void Listen(int32_t verify);
+  // The sound of the finished stream; nullopt when there is none that can be
+  // shown. Places of the packets are left out. Before Finish.
+  std::optional<SoundIndex> TakeSound();
 
   // The stream has reached `time`, or is one that may be silent for long.
   bool ReachedOrSparse(const ExactTime& time) const;
@@ -51,7 +64,9 @@ class Companion {
   void NoteSkips(const AVPacket& packet);
 
   Stream stream_;
+  const AVStream* source_ = nullptr;
   std::unique_ptr<StreamConverter> converter_;
+  std::unique_ptr<Listener> listener_;
   std::deque<Waiting> waiting_;
   std::vector<uint32_t> gop_first_{0};
   uint64_t held_bytes_ = 0;

@@ -1,9 +1,12 @@
 #include <algorithm>
 
 #include "index/plugins/video/index_format.h"
+#include "index/plugins/video/pes.h"
 
 namespace rowfs::plugin {
 namespace {
+
+constexpr size_t kSoundInfoBytesMax = 4 << 20;
 
 Status CheckOffsets(const MediaIndex& index, uint64_t packet_bytes) {
   if (index.head.layout == Layout::kStored) {
@@ -60,6 +63,52 @@ Status CheckMeaning(const MediaIndex& index) {
   return {};
 }
 
+// Places and sizes of the packets are those of the stream, written once.
+void WriteSound(const MediaIndex& index, ByteWriter* body,
+                ByteWriter* entries) {
+  SoundIndex sound = index.sound->index;
+  sound.head.blob_size = index.head.blob_size;
+  for (SoundPacket& packet : sound.packets) packet.offset = packet.size = 0;
+  const EncodedSound encoded = EncodeSoundIndex(sound);
+  ByteWriter info;
+  info.Varint(index.sound->stream);
+  info.Raw(encoded.stream_info);
+  body->Block(info.bytes());
+  entries->Block(encoded.entries);
+}
+
+Status ReadSound(ByteSpan info, ByteSpan entries, MediaIndex* index) {
+  ByteReader in(info);
+  MediaSound sound;
+  sound.stream = in.Varint32(kStreamsMax);
+  if (!in.ok() || sound.stream >= index->streams.size()) {
+    return Corrupt("the sound of stream_info is damaged");
+  }
+  PLUGIN_ASSIGN_OR_RETURN(
+      sound.index, ParseSoundIndex(info.subspan(info.size() - in.remaining()),
+                                   entries, index->head.blob_size));
+  const Stream& stream = index->streams[sound.stream];
+  if (stream.kind != StreamKind::kAudio ||
+      stream.packets.size() != sound.index.packets.size()) {
+    return Corrupt("the sound of entries has other packets than its stream");
+  }
+  for (size_t i = 0; i < stream.packets.size(); ++i) {
+    sound.index.packets[i].offset = stream.packets[i].offset;
+    sound.index.packets[i].size = stream.packets[i].size;
+    if (stream.pes.kind == PesKind::kNone) continue;
+    sound.index.packets[i].skip = stream.scattered[i].skip;
+    sound.index.packets[i].span = stream.scattered[i].span;
+  }
+  if (stream.pes.kind != PesKind::kNone) {
+    sound.index.gather = [pes = stream.pes](ByteSpan bytes,
+                                            const SoundPacket& packet) {
+      return GatherPacket(pes, bytes, packet.skip, packet.size);
+    };
+  }
+  index->sound = std::move(sound);
+  return {};
+}
+
 }  // namespace
 
 Result<MediaIndex> ParseIndex(ByteSpan stream_info, ByteSpan entries,
@@ -82,8 +131,14 @@ Result<MediaIndex> ParseIndex(ByteSpan stream_info, ByteSpan entries,
   }
   std::vector<uint32_t> counts;
   ByteReader streams(body);
-  PLUGIN_RETURN_IF_ERROR(ReadStreams(&streams, &index, &counts));
   ByteReader packets(entries);
+  ByteSpan sound_info;
+  ByteSpan sound_packets;
+  if (index.head.has_sound) {
+    sound_info = streams.Block(kSoundInfoBytesMax);
+    sound_packets = packets.Block(entries.size());
+  }
+  PLUGIN_RETURN_IF_ERROR(ReadStreams(&streams, &index, &counts));
   PLUGIN_RETURN_IF_ERROR(ReadPackets(counts, &packets, &index));
   uint64_t packet_bytes = 0;
   if (index.head.layout == Layout::kStored) {
@@ -91,6 +146,9 @@ Result<MediaIndex> ParseIndex(ByteSpan stream_info, ByteSpan entries,
   }
   PLUGIN_RETURN_IF_ERROR(CheckOffsets(index, packet_bytes));
   PLUGIN_RETURN_IF_ERROR(CheckMeaning(index));
+  if (index.head.has_sound) {
+    PLUGIN_RETURN_IF_ERROR(ReadSound(sound_info, sound_packets, &index));
+  }
   index.Derive();
   return index;
 }
@@ -110,8 +168,9 @@ Result<EncodedIndex> EncodeIndex(const MediaIndex& index) {
     }
   }
   ByteWriter body;
-  WriteStreams(index, &body);
   ByteWriter entries;
+  if (index.sound) WriteSound(index, &body, &entries);
+  WriteStreams(index, &body);
   PLUGIN_RETURN_IF_ERROR(WritePackets(index, &entries));
   BodySums sums;
   sums.body_size = body.size();

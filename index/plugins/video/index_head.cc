@@ -7,13 +7,15 @@
 //  85 i32 start num  89 i32 start den  93 i64 duration in us
 // 101 u64 size and 109 u32 CRC of the rest of stream_info
 // 113 u64 size and 121 u32 CRC of entries
+// 125 u8 has sound
 // zeros up to 252, where the CRC of bytes 0..252 is.
 #include "index/plugins/video/index_format.h"
 
 namespace rowfs::plugin {
 namespace {
 
-constexpr uint16_t kVersion = 1;
+// Version 2 has sound; what has none is still written as version 1.
+constexpr uint16_t kVersion = 2;
 constexpr size_t kExtensionSize = 8;
 
 bool Sane(const IndexHead& head) {
@@ -32,7 +34,7 @@ bool Sane(const IndexHead& head) {
 void WriteHead(const IndexHead& head, const BodySums& sums, ByteWriter* out) {
   const size_t begin = out->size();
   out->Text(kMagic);
-  out->U16(kVersion);
+  out->U16(head.has_sound ? kVersion : 1);
   out->U8(static_cast<uint8_t>(head.layout));
   out->U8(static_cast<uint8_t>(head.file_type));
   out->U64(head.blob_size);
@@ -57,6 +59,7 @@ void WriteHead(const IndexHead& head, const BodySums& sums, ByteWriter* out) {
   out->U32(sums.body_crc);
   out->U64(sums.entries_size);
   out->U32(sums.entries_crc);
+  out->U8(head.has_sound ? 1 : 0);
   while (out->size() - begin < kHeadSize - 4) out->U8(0);
   out->U32(Crc32(ByteSpan(out->bytes()).subspan(begin)));
 }
@@ -71,9 +74,9 @@ Result<IndexHead> ReadHead(ByteSpan bytes, BodySums* sums) {
     return Corrupt("the head of stream_info is damaged: wrong checksum");
   }
   ByteReader in(head_bytes.subspan(4));
-  if (const uint16_t version = in.U16(); version != kVersion) {
+  if (const uint16_t version = in.U16(); version < 1 || version > kVersion) {
     return Unsupported("video index version " + std::to_string(version) +
-                       "; this plugin reads version " +
+                       "; this plugin reads versions up to " +
                        std::to_string(kVersion));
   }
   IndexHead head;
@@ -100,6 +103,7 @@ Result<IndexHead> ReadHead(ByteSpan bytes, BodySums* sums) {
   sums->body_crc = in.U32();
   sums->entries_size = in.U64();
   sums->entries_crc = in.U32();
+  head.has_sound = in.U8() != 0;
   if (!in.ok() || !Sane(head)) {
     return Corrupt("the head of stream_info holds impossible values");
   }

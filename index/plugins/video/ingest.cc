@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "index/plugins/video/companion.h"
@@ -34,8 +36,15 @@ class Ingestion {
   Status OpenStreams();
   Status ReadPackets();
   Status AddPacket(AVPacket* packet);
+  Status AddCompanion(const AVPacket& packet, uint64_t at);
   Result<uint64_t> LocatePacket(const AVPacket& packet);
-  Result<Scatter> LocatePieces(const AVPacket& packet);
+  // Where packets in pieces of one stream lie, found one behind the other.
+  struct PesTrail {
+    PesStream pes;
+    int64_t last_pos = -1;  // of its last packet
+    uint32_t last_skip = 0;
+  };
+  Result<Scatter> LocatePieces(const AVPacket& packet, PesTrail* trail);
   Status WriteGops(bool all);
   Status WriteGop(uint32_t gop);
   Status WriteCompanions(const ExactTime* until);
@@ -43,6 +52,7 @@ class Ingestion {
   bool MayWrite(uint32_t gop) const;
   ExactTime GopEnd(uint32_t gop) const;
   Status FinishIndex();
+  void TakeSound();
   void SetStart();
   void SetHead();
   Status KeepOriginal();
@@ -56,9 +66,9 @@ class Ingestion {
   std::unique_ptr<MainTrack> main_;
   std::vector<std::unique_ptr<Companion>> companions_;  // null: the main one
   std::vector<uint64_t> last_end_;  // per stream, where its last packet ended
-  PesStream pes_;                   // of the main stream
-  int64_t last_pos_ = -1;           // of its last packet, when in pieces
-  uint32_t last_skip_ = 0;
+  int sound_ = -1;                  // the stream that is heard
+  PesTrail pes_;                    // of the main stream
+  PesTrail sound_pes_;
   uint32_t next_gop_ = 0;  // to be written
   uint64_t payload_size_ = 0;
   std::vector<StoredPiece> pieces_;
@@ -80,7 +90,7 @@ Status Ingestion::OpenStreams() {
   index_.source_size = source_->size();
   index_.source_format = format.iformat->name;
   index_.tags = DescribeTags(format.metadata);
-  pes_ = source_->PesOf(*format.streams[main]);
+  pes_.pes = source_->PesOf(*format.streams[main]);
   for (unsigned i = 0; i < format.nb_streams; ++i) {
     companions_.push_back(nullptr);
     last_end_.push_back(0);
@@ -89,10 +99,16 @@ Status Ingestion::OpenStreams() {
       PLUGIN_ASSIGN_OR_RETURN(
           main_, MainTrack::Open(stream, stored_,
                                  static_cast<Verify>(request_.verify)));
-      if (!stored_) main_->SetPes(pes_);
+      if (!stored_) main_->SetPes(pes_.pes);
     } else {
       PLUGIN_ASSIGN_OR_RETURN(companions_[i], Companion::Open(stream, stored_));
     }
+  }
+  sound_ = av_find_best_stream(source_->format(), AVMEDIA_TYPE_AUDIO, -1, main,
+                               nullptr, 0);
+  if (sound_ >= 0) {
+    companions_[static_cast<size_t>(sound_)]->Listen(request_.verify);
+    sound_pes_.pes = source_->PesOf(*format.streams[sound_]);
   }
   return {};
 }
@@ -100,7 +116,7 @@ Status Ingestion::OpenStreams() {
 // Where the packet lies in the source; Companion::kUnknown when it is not in
 // one piece there or nobody needs to know.
 Result<uint64_t> Ingestion::LocatePacket(const AVPacket& packet) {
-  if (!locate_ || pes_.kind != PesKind::kNone) return Companion::kUnknown;
+  if (!locate_ || pes_.pes.kind != PesKind::kNone) return Companion::kUnknown;
   const ByteSpan data(packet.data, static_cast<size_t>(packet.size));
   const size_t stream = static_cast<size_t>(packet.stream_index);
   PLUGIN_ASSIGN_OR_RETURN(std::optional<uint64_t> at,
@@ -114,28 +130,48 @@ Result<uint64_t> Ingestion::LocatePacket(const AVPacket& packet) {
   return at.value_or(Companion::kUnknown);
 }
 
-// The pieces of a packet of the main stream, which may start in the middle of
+// The pieces of a packet, which may start in the middle of
 // the multiplex packet that the demuxer names, behind the packet before.
-Result<Scatter> Ingestion::LocatePieces(const AVPacket& packet) {
+Result<Scatter> Ingestion::LocatePieces(const AVPacket& packet,
+                                        PesTrail* trail) {
   const ByteSpan data(packet.data, static_cast<size_t>(packet.size));
   const uint64_t pos = static_cast<uint64_t>(packet.pos);
-  if (last_pos_ < 0 && packet.pos >= 0 && pos < source_->size()) {
+  if (trail->last_pos < 0 && packet.pos >= 0 && pos < source_->size()) {
     Bytes head(
         static_cast<size_t>(std::min<uint64_t>(4096, source_->size() - pos)));
     PLUGIN_RETURN_IF_ERROR(source_->ReadAt(pos, head));
-    pes_.packet_size = std::max<uint8_t>(188, TransportPacketSize(head));
-    main_->SetPes(pes_);
+    trail->pes.packet_size = std::max<uint8_t>(188, TransportPacketSize(head));
   }
-  const uint32_t skip = packet.pos == last_pos_ ? last_skip_ : 0;
-  PLUGIN_ASSIGN_OR_RETURN(const std::optional<Scatter> at,
-                          source_->LocatePieces(pes_, packet.pos, skip, data));
-  if (!at) {
-    return Unsupported("a packet of the " + index_.source_format +
-                       " stream cannot be found again in the file; ingest it");
+  // A frame may start in the multiplex packet before the one that is named,
+  // behind the frame before it.
+  const std::pair<int64_t, uint32_t> guesses[] = {
+      {packet.pos, packet.pos == trail->last_pos ? trail->last_skip : 0},
+      {trail->last_pos, trail->last_skip}};
+  for (const auto& [hint, skip] : guesses) {
+    PLUGIN_ASSIGN_OR_RETURN(
+        const std::optional<Scatter> at,
+        source_->LocatePieces(trail->pes, hint, skip, data));
+    if (!at) continue;
+    trail->last_pos = hint;
+    trail->last_skip = at->skip + static_cast<uint32_t>(data.size());
+    return *at;
   }
-  last_pos_ = packet.pos;
-  last_skip_ = at->skip + static_cast<uint32_t>(data.size());
-  return *at;
+  return Unsupported("a packet of the " + index_.source_format +
+                     " stream cannot be found again in the file; ingest it");
+}
+
+// Of a multiplex, only the sound is found again.
+Status Ingestion::AddCompanion(const AVPacket& packet, uint64_t at) {
+  Companion& companion = *companions_[static_cast<size_t>(packet.stream_index)];
+  if (stored_ || sound_pes_.pes.kind == PesKind::kNone ||
+      packet.stream_index != sound_) {
+    return companion.Add(packet, at);
+  }
+  const auto scatter = LocatePieces(packet, &sound_pes_);
+  if (!scatter.ok()) return companion.Add(packet, Companion::kUnknown);
+  return companion.AddScattered(packet,
+                                static_cast<uint64_t>(sound_pes_.last_pos),
+                                sound_pes_.pes, scatter.value());
 }
 
 Status Ingestion::AddPacket(AVPacket* packet) {
@@ -144,12 +180,13 @@ Status Ingestion::AddPacket(AVPacket* packet) {
   if (stream >= companions_.size() || packet->size <= 0) return {};
   timeline_->Shift(packet);
   PLUGIN_ASSIGN_OR_RETURN(const uint64_t at, LocatePacket(*packet));
-  if (stream != index_.main) return companions_[stream]->Add(*packet, at);
+  if (stream != index_.main) return AddCompanion(*packet, at);
   uint64_t offset = at;
   Scatter scatter;
-  if (!stored_ && pes_.kind != PesKind::kNone) {
-    PLUGIN_ASSIGN_OR_RETURN(scatter, LocatePieces(*packet));
-    offset = static_cast<uint64_t>(packet->pos);
+  if (!stored_ && pes_.pes.kind != PesKind::kNone) {
+    PLUGIN_ASSIGN_OR_RETURN(scatter, LocatePieces(*packet, &pes_));
+    main_->SetPes(pes_.pes);
+    offset = static_cast<uint64_t>(pes_.last_pos);
   } else if (!stored_ && at == Companion::kUnknown) {
     return Unsupported("packets of " + index_.source_format +
                        " do not lie in one piece in the file; ingest it");
@@ -322,13 +359,28 @@ void Ingestion::SetHead() {
       0, static_cast<int64_t>(index_.EndTime().ToDouble() * 1e6));
 }
 
+// A sound that cannot be shown takes nothing from the pictures.
+void Ingestion::TakeSound() {
+  if (sound_ < 0) return;
+  const auto stream = static_cast<size_t>(sound_);
+  std::optional<SoundIndex> sound = companions_[stream]->TakeSound();
+  if (!sound) return;
+  index_.sound = {static_cast<uint32_t>(stream), std::move(*sound)};
+}
+
 Status Ingestion::FinishIndex() {
   index_.head.layout = stored_ ? Layout::kStored : Layout::kContainer;
+  TakeSound();
   for (size_t i = 0; i < companions_.size(); ++i) {
     if (companions_[i] == nullptr) continue;
     index_.streams[i] = companions_[i]->Finish(stored_);
   }
   PLUGIN_RETURN_IF_ERROR(main_->MoveInto(&index_));
+  if (index_.sound && index_.streams[index_.sound->stream].packets.size() !=
+                          index_.sound->index.packets.size()) {
+    index_.sound.reset();  // not all of it lies where it can be read
+  }
+  index_.head.has_sound = index_.sound.has_value();
   SetStart();
   if (request_.keep_container != 0 && stored_) {
     PLUGIN_RETURN_IF_ERROR(KeepOriginal());

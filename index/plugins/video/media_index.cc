@@ -54,6 +54,19 @@ ExactTime MediaIndex::TimeOf(const Stream& stream, int64_t tick) const {
       .value_or(ExactTime());
 }
 
+uint64_t MediaIndex::SoundLate() const {
+  // Containers round times to their ticks: within two of them, sound and
+  // picture start together.
+  constexpr int kSameTicks = 2;
+  const Stream& stream = streams[sound->stream];
+  const auto same = ExactTime::FromTicks(kSameTicks, stream.time_base);
+  const ExactTime late = TimeOf(stream, stream.first_tick);
+  if (late <= same) return 0;
+  const TimeBase samples{1,
+                         static_cast<int32_t>(sound->index.head.sample_rate)};
+  return static_cast<uint64_t>(std::max<int64_t>(0, late.FloorTicks(samples)));
+}
+
 int64_t MediaIndex::FrameAt(const ExactTime& time) const {
   if (shown.empty() || time >= EndTime()) return -1;
   const auto after = std::upper_bound(

@@ -15,10 +15,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "index/plugins/audio/sound_index.h"
 #include "index/plugins/common/bytes.h"
 #include "index/plugins/common/exact_time.h"
 #include "index/plugins/common/status.h"
@@ -244,6 +246,13 @@ struct IndexHead {
   int64_t duration_us = 0;  // rounded; exact times come from the entries
   uint32_t width = 0;       // upright
   uint32_t height = 0;
+  bool has_sound = false;  // MediaIndex::sound is there
+};
+
+// The stream that is heard, packet by packet as `streams[stream].packets`.
+struct MediaSound {
+  uint32_t stream = 0;
+  SoundIndex index;
 };
 
 struct MediaIndex {
@@ -261,6 +270,7 @@ struct MediaIndex {
   std::vector<FrameShape> shapes;
   // The source file, as pieces of the blob; empty = not kept.
   std::vector<BlobRange> original;
+  std::optional<MediaSound> sound;
   // Derived from the above by Derive, which parsing calls:
   // bytes of the main stream's packets before packet i; size packets + 1.
   std::vector<uint64_t> bytes_before;
@@ -286,6 +296,9 @@ struct MediaIndex {
   }
   // When the last frame ends.
   ExactTime EndTime() const { return TimeOf(video(), video().end_tick); }
+  // Samples from the start of the media to the first one that is heard; 0 when
+  // the container cannot tell them apart. Requires: sound.
+  uint64_t SoundLate() const;
   // The frame shown at `time`; -1 before the first or from EndTime() on.
   int64_t FrameAt(const ExactTime& time) const;
   // Frames shown at some moment of [from, to), as [first, last); empty when

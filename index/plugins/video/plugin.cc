@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "index/abi/rowfs_plugin.h"
+#include "index/plugins/audio/window_file.h"
 #include "index/plugins/common/emit.h"
 #include "index/plugins/common/entry_point.h"
 #include "index/plugins/common/libav.h"
@@ -38,6 +39,7 @@ using rowfs::plugin::NeedEntries;
 using rowfs::plugin::Packet;
 using rowfs::plugin::PlannedDecode;
 using rowfs::plugin::Result;
+using rowfs::plugin::SoundIndex;
 using rowfs::plugin::Status;
 using rowfs::plugin::Stopped;
 using rowfs::plugin::ToSpan;
@@ -105,6 +107,9 @@ int32_t Open(rowfs_bytes stream_info, rowfs_bytes entries, uint64_t blob_size,
           opened->index, rowfs::plugin::ParseIndex(ToSpan(stream_info),
                                                    ToSpan(entries), blob_size));
       opened->head = opened->index->head;
+      if (opened->index->sound && opened->config.sample) {
+        opened->index->sound->index.head.type = *opened->config.sample;
+      }
       opened->views.emplace(*opened->index, opened->config);
       opened->session.emplace(*opened->index);
     }
@@ -163,15 +168,20 @@ Result<FilePlan> PlanFile(const MediaIndex& index, const ViewItem& item) {
     }
     case ViewItem::Kind::kDirectory:
     case ViewItem::Kind::kFrame:
+    case ViewItem::Kind::kSound:
       break;
   }
   return Invalid("a folder has no content");
 }
 
+// The first byte of a recipe.
+enum : uint8_t { kFramesRecipe = 0, kSoundRecipe = 1 };
+
 // The recipe of a decode: where it starts, then frame and format of each item.
 Bytes EncodeRecipe(const PlannedDecode& decode,
                    const std::vector<ImageFormat>& formats) {
   ByteWriter out;
+  out.U8(kFramesRecipe);
   out.Varint(decode.start);
   out.Varint(decode.frames.size());
   for (size_t i = 0; i < decode.frames.size(); ++i) {
@@ -216,6 +226,22 @@ Status EmitDecodes(const MediaIndex& index,
   return {};
 }
 
+Status EmitSound(const SoundIndex& sound, const rowfs::plugin::Window& window,
+                 size_t item, const rowfs_plan_sink& out) {
+  PLUGIN_RETURN_IF_ERROR(CheckWindow(sound, window));
+  ByteWriter recipe;
+  recipe.U8(kSoundRecipe);
+  WriteWindow(window, &recipe);
+  std::vector<rowfs_range> ranges;
+  for (const auto& r : WindowRanges(sound, window)) {
+    ranges.push_back({r.begin, r.end});
+  }
+  const int32_t code =
+      out.decode(out.ctx, &item, 1, ranges.data(), ranges.size(),
+                 {recipe.bytes().data(), recipe.size()});
+  return Stopped(code);
+}
+
 int32_t Plan(rowfs_index* index, const rowfs_str* paths, size_t path_count,
              const rowfs_plan_sink* out, rowfs_error* error) {
   return Guarded(error, [&]() -> Status {
@@ -226,6 +252,11 @@ int32_t Plan(rowfs_index* index, const rowfs_str* paths, size_t path_count,
                               index->views->Resolve(FromStr(paths[i])));
       if (item.kind == ViewItem::Kind::kFrame) {
         frames.insert({item.number, {i, item.format}});
+        continue;
+      }
+      if (item.kind == ViewItem::Kind::kSound) {
+        PLUGIN_RETURN_IF_ERROR(
+            EmitSound(index->index->sound->index, item.window, i, *out));
         continue;
       }
       PLUGIN_ASSIGN_OR_RETURN(const FilePlan file,
@@ -247,6 +278,7 @@ struct Recipe {
 Result<Recipe> ParseRecipe(const MediaIndex& index, ByteSpan bytes) {
   ByteReader in(bytes);
   Recipe recipe;
+  if (in.U8() != kFramesRecipe) return Invalid("the recipe is damaged");
   recipe.start = in.Varint32();
   const uint64_t count = in.Varint(bytes.size());
   for (uint64_t i = 0; i < count && in.ok(); ++i) {
@@ -357,11 +389,26 @@ class DecodeCall {
   Bytes gathered_;
 };
 
+Status DecodeSound(const MediaIndex& index, ByteReader* recipe,
+                   std::span<const rowfs_bytes> ranges,
+                   const rowfs_output_sink& out) {
+  if (!index.sound) return Invalid("the recipe does not belong to this index");
+  std::vector<ByteSpan> bytes;
+  for (const rowfs_bytes& range : ranges) bytes.push_back(ToSpan(range));
+  PLUGIN_ASSIGN_OR_RETURN(const Bytes file,
+                          MakeWindowFile(index.sound->index, recipe, bytes));
+  return Stopped(out.write(out.ctx, 0, file.data(), file.size()));
+}
+
 int32_t Decode(rowfs_index* index, rowfs_bytes recipe,
                const rowfs_bytes* ranges, size_t range_count,
                const rowfs_output_sink* out, rowfs_error* error) {
   return Guarded(error, [&]() -> Status {
     if (!index->session) return NeedEntries();
+    ByteReader kind(ToSpan(recipe));
+    if (kind.U8() == kSoundRecipe) {
+      return DecodeSound(*index->index, &kind, {ranges, range_count}, *out);
+    }
     return DecodeCall(index, *out).Run(ToSpan(recipe), ranges, range_count);
   });
 }
@@ -373,6 +420,7 @@ int32_t Foresee(rowfs_str file_name, const rowfs_entry_sink* out,
     rowfs::plugin::IndexHead head;
     head.layout = rowfs::plugin::Layout::kContainer;
     head.file_type = rowfs::plugin::FileType::kMp4;
+    head.has_sound = true;
     for (const rowfs::plugin::Entry& entry : Views::ListTop(head)) {
       PLUGIN_RETURN_IF_ERROR(rowfs::plugin::Emit(entry, *out));
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "index/plugins/audio/sound_config.h"
 #include "index/plugins/common/config.h"
 #include "index/plugins/video/container.h"
 #include "index/plugins/video/planner.h"
@@ -15,6 +16,8 @@ constexpr std::string_view kKeyFrames = ".keyframes";
 constexpr std::string_view kGops = ".gops";
 constexpr std::string_view kAt = ".at";
 constexpr std::string_view kClips = ".clips";
+constexpr std::string_view kSegments = ".segments";
+constexpr std::string_view kWav = ".wav";
 constexpr std::string_view kInfo = ".info.json";
 constexpr std::string_view kCover = ".cover";
 constexpr std::string_view kOriginal = ".original.";
@@ -91,12 +94,24 @@ Result<ViewConfig> ParseViewConfig(std::string_view text) {
         return Invalid("ppm=" + value + " is not 8 or 16 (bits a sample)");
       }
       config.options.ppm_16bit = value == "16";
-    } else if (key != "segment" && key != "dpi") {
+    } else if (key != "segment" && key != "sample" && key != "dpi") {
       return Invalid("unknown configuration key \"" + key +
-                     "\"; video knows frames, quality, ppm");
+                     "\"; video knows frames, quality, ppm, segment, sample");
     }
   }
+  PLUGIN_ASSIGN_OR_RETURN(const SoundConfig sound,
+                          ParseSoundConfig(text, false));
+  config.segment_ns = sound.segment_ns;
+  config.sample = sound.type;
   return config;
+}
+
+Views::Views(const MediaIndex& index, const ViewConfig& config)
+    : index_(index), config_(config) {
+  if (!index.sound) return;
+  const SoundIndex& sound = index.sound->index;
+  sound_.emplace(sound, config.segment_ns.value_or(sound.segment_ns),
+                 index.SoundLate());
 }
 
 std::vector<Entry> Views::ListTop(const IndexHead& head) {
@@ -112,6 +127,7 @@ std::vector<Entry> Views::ListTop(const IndexHead& head) {
   if (files) entries.push_back(Directory(kGops));
   entries.push_back(Directory(kAt, ROWFS_ENTRY_LOOKUP_ONLY));
   if (files) entries.push_back(Directory(kClips, ROWFS_ENTRY_LOOKUP_ONLY));
+  if (head.has_sound) entries.push_back(Directory(kSegments));
   entries.push_back(
       File(std::string(kInfo), head.info_size, "application/json"));
   if (head.cover_size > 0) {
@@ -170,6 +186,9 @@ Status Views::List(std::string_view directory, uint64_t start, uint64_t limit,
       PLUGIN_RETURN_IF_ERROR(Emit(top[i], out));
     }
     return {};
+  }
+  if (directory == kSegments && sound_) {
+    return sound_->List(directory, start, limit, out);
   }
   PLUGIN_ASSIGN_OR_RETURN(const ViewItem item, Resolve(directory));
   if (item.kind != Kind::kDirectory) return NoSuch(directory);
@@ -270,7 +289,20 @@ Result<ViewItem> Views::ResolveIn(std::string_view directory,
   return item;
 }
 
+bool Views::IsSound(std::string_view path) const {
+  const std::string_view directory = path.substr(0, path.find('/'));
+  return sound_ && path.ends_with(kWav) &&
+         (directory == kSegments || directory == kAt);
+}
+
 Result<ViewItem> Views::Resolve(std::string_view path) const {
+  if (IsSound(path)) {
+    PLUGIN_ASSIGN_OR_RETURN(const SoundItem sound, sound_->Resolve(path));
+    ViewItem item;
+    item.kind = Kind::kSound;
+    item.window = sound.window;
+    return item;
+  }
   const size_t slash = path.find('/');
   if (slash != std::string_view::npos) {
     return ResolveIn(path.substr(0, slash), path.substr(slash + 1));
@@ -300,6 +332,7 @@ Result<Entry> Views::EntryOf(const ViewItem& item, std::string name) const {
 }
 
 Result<Entry> Views::Lookup(std::string_view path) const {
+  if (IsSound(path)) return sound_->Lookup(path);
   PLUGIN_ASSIGN_OR_RETURN(const ViewItem item, Resolve(path));
   const size_t slash = path.find('/');
   if (slash == std::string_view::npos) {
@@ -322,8 +355,9 @@ Result<Entry> Views::Lookup(std::string_view path) const {
 
 Status Views::Select(std::string_view view, std::string_view from,
                      std::string_view to, const rowfs_entry_sink& out) const {
+  if (view == kSegments && sound_) return sound_->Select(view, from, to, out);
   if (!IsTimeView(view)) {
-    return NotFound("only .frames and .keyframes have windows");
+    return NotFound("only .frames, .keyframes and .segments have windows");
   }
   const auto begin = ExactTime::Parse(from);
   const auto end = ExactTime::Parse(to);

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "index/plugins/audio/views.h"
 #include "index/plugins/common/emit.h"
 #include "index/plugins/common/image_encoder.h"
 #include "index/plugins/common/status.h"
@@ -22,6 +23,8 @@ namespace rowfs::plugin {
 struct ViewConfig {
   ImageFormat frames = ImageFormat::kJpg;  // the extension that is listed
   ImageOptions options;
+  std::optional<uint64_t> segment_ns;
+  std::optional<SampleType> sample;
 };
 
 // "frames=png,quality=85,ppm=16". Keys that other plugins know ("segment",
@@ -33,6 +36,7 @@ struct ViewItem {
   enum class Kind : uint8_t {
     kDirectory,
     kFrame,  // `number` = frame, `format`
+    kSound,  // window
     kGop,    // `number` = GOP
     kClip,   // from, to
     kWhole,
@@ -45,13 +49,13 @@ struct ViewItem {
   ImageFormat format = ImageFormat::kJpg;
   ExactTime from;
   ExactTime to;
+  Window window;  // samples
 };
 
 class Views {
  public:
   // `index` must outlive the views.
-  Views(const MediaIndex& index, const ViewConfig& config)
-      : index_(index), config_(config) {}
+  Views(const MediaIndex& index, const ViewConfig& config);
 
   // The entries beside the blob, from the head alone.
   static std::vector<Entry> ListTop(const IndexHead& head);
@@ -73,6 +77,7 @@ class Views {
                                  std::string_view stem,
                                  std::string_view extension) const;
   Result<ViewItem> ResolveClip(std::string_view name) const;
+  bool IsSound(std::string_view path) const;
   Result<Entry> EntryOf(const ViewItem& item, std::string name) const;
   Entry FrameEntry(uint32_t frame, ImageFormat format) const;
   std::string FrameName(uint32_t frame, ImageFormat format) const;
@@ -80,6 +85,7 @@ class Views {
 
   const MediaIndex& index_;
   const ViewConfig config_;
+  std::optional<SoundViews> sound_;
   mutable std::vector<uint32_t> key_frames_;  // made at first use
 };
 
