@@ -258,6 +258,14 @@ typedef struct rowfs_plugin {
    * Sizes are not looked at. May be NULL: none. */
   int32_t (*foresee)(rowfs_str file_name, const rowfs_entry_sink* out,
                      rowfs_error* error);
+
+  /* Like decode, for a planned decode that named no range, because what it
+   * needs is only found on the way (files whose parts point at one another):
+   * reads that of the blob through `blob`. May be NULL: such a decode is made
+   * by decode, from no bytes. */
+  int32_t (*decode_from)(rowfs_index* index, rowfs_bytes recipe,
+                         const rowfs_reader* blob, const rowfs_output_sink* out,
+                         rowfs_error* error);
 } rowfs_plugin;
 
 /* The one symbol a plugin exports. The result is static. */

@@ -124,6 +124,12 @@ class Plugin {
   virtual Result<std::vector<Result<Bytes>>> Decode(
       const PluginIndex& index, const DecodeGroup& group,
       std::span<const ByteSpan> ranges) = 0;
+  // The same for a group without ranges, whose plugin reads what it needs of
+  // the blob on the way; what `blob` says besides size and read_at is not
+  // looked at.
+  virtual Result<std::vector<Result<Bytes>>> DecodeFrom(
+      const PluginIndex& index, const DecodeGroup& group,
+      const IngestInput& blob) = 0;
   // What List(index, "") usually gives for files of this name's extension;
   // empty when the plugin does not say.
   virtual Result<std::vector<ViewEntry>> Foresee(std::string_view) {

@@ -299,6 +299,36 @@ Status PluginHost::DecodeTo(const PluginIndex& index, const DecodeGroup& group,
       });
 }
 
+Status PluginHost::DecodeFromTo(const PluginIndex& index,
+                                const DecodeGroup& group,
+                                const IngestInput& blob, OutputSink* out) {
+  const rowfs_plugin& api = library_->api();
+  const bool has = api.struct_size >= offsetof(rowfs_plugin, decode_from) +
+                                          sizeof(api.decode_from);
+  if (!has || api.decode_from == nullptr) {
+    return DecodeTo(index, group, {}, out);
+  }
+  ReaderSource source(blob);
+  const rowfs_reader reader = source.reader();
+  OutputForwarder forwarder(group.items.size(), out);
+  const rowfs_output_sink sink = forwarder.sink();
+  const Status result = CallWith(
+      index, &forwarder.error(), [&](rowfs_index* open, rowfs_error* error) {
+        return api.decode_from(open, BytesOf(group.recipe), &reader, &sink,
+                               error);
+      });
+  // A library may take a failed read for a damaged file and go on.
+  return FirstError(source.error(), result);
+}
+
+Result<std::vector<Result<Bytes>>> PluginHost::DecodeFrom(
+    const PluginIndex& index, const DecodeGroup& group,
+    const IngestInput& blob) {
+  OutputCollector collector(group.items.size());
+  ROWFS_RETURN_IF_ERROR(DecodeFromTo(index, group, blob, &collector));
+  return std::move(collector.outputs());
+}
+
 Result<std::vector<Result<Bytes>>> PluginHost::Decode(
     const PluginIndex& index, const DecodeGroup& group,
     std::span<const ByteSpan> ranges) {

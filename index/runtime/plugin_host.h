@@ -35,6 +35,9 @@ class PluginHost final : public Plugin {
   Status DecodeTo(const PluginIndex& index, const DecodeGroup& group,
                   std::span<const ByteSpan> ranges, OutputSink* out)
       EXCLUDES(mu_);
+  // The same for DecodeFrom.
+  Status DecodeFromTo(const PluginIndex& index, const DecodeGroup& group,
+                      const IngestInput& blob, OutputSink* out);
 
   const std::string& name() const override { return library_->name(); }
   const std::string& version() const override { return library_->version(); }
@@ -57,6 +60,9 @@ class PluginHost final : public Plugin {
   Result<std::vector<Result<Bytes>>> Decode(
       const PluginIndex& index, const DecodeGroup& group,
       std::span<const ByteSpan> ranges) override;
+  Result<std::vector<Result<Bytes>>> DecodeFrom(
+      const PluginIndex& index, const DecodeGroup& group,
+      const IngestInput& blob) override;
   Result<std::vector<ViewEntry>> Foresee(std::string_view file_name) override;
 
  private:

@@ -291,9 +291,10 @@ Status PluginWorker::Run(WorkerRequest request, const PluginIndex* index,
     request.blob_size = index->blob_size;
   }
   const uint64_t call = CallHash(request);
-  if (input == nullptr) ROWFS_RETURN_IF_ERROR(quarantine_.Find(call));
-  const bool quick =
-      request.op != WorkerOp::kDecode && request.op != WorkerOp::kIngest;
+  const bool is_ingest = request.op == WorkerOp::kIngest;
+  if (!is_ingest) ROWFS_RETURN_IF_ERROR(quarantine_.Find(call));
+  const bool quick = !is_ingest && request.op != WorkerOp::kDecode &&
+                     request.op != WorkerOp::kDecodeFrom;
   Lease lease(this, request.key, quick);
   WorkerProcess::Answer answer;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -304,7 +305,7 @@ Status PluginWorker::Run(WorkerRequest request, const PluginIndex* index,
   }
   if (answer.outcome == Outcome::kNotStarted) return answer.status;
   const Status error = answer.status.With(name_);
-  if (input == nullptr) quarantine_.Put(call, error);
+  if (!is_ingest) quarantine_.Put(call, error);
   return error;
 }
 
@@ -411,6 +412,17 @@ Result<std::vector<Result<Bytes>>> PluginWorker::Decode(
   request.parts.insert(request.parts.end(), ranges.begin(), ranges.end());
   OutputCollector collector(group.items.size());
   ROWFS_RETURN_IF_ERROR(Run(std::move(request), &index, nullptr, &collector));
+  return std::move(collector.outputs());
+}
+
+Result<std::vector<Result<Bytes>>> PluginWorker::DecodeFrom(
+    const PluginIndex& index, const DecodeGroup& group,
+    const IngestInput& blob) {
+  WorkerRequest request =
+      RequestOf(WorkerOp::kDecodeFrom, {}, {group.items.size(), blob.size});
+  request.parts.emplace_back(group.recipe);
+  OutputCollector collector(group.items.size());
+  ROWFS_RETURN_IF_ERROR(Run(std::move(request), &index, &blob, &collector));
   return std::move(collector.outputs());
 }
 

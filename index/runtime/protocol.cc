@@ -228,7 +228,7 @@ Result<WorkerRequest> DecodeRequest(ByteSpan region, uint64_t head_size) {
   WorkerRequest request;
   ROWFS_ASSIGN_OR_RETURN(const uint8_t op, cursor.U8());
   if (op < static_cast<uint8_t>(WorkerOp::kProbe) ||
-      op > static_cast<uint8_t>(WorkerOp::kForesee)) {
+      op > static_cast<uint8_t>(WorkerOp::kDecodeFrom)) {
     return cursor.Error("no such call");
   }
   request.op = static_cast<WorkerOp>(op);

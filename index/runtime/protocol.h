@@ -8,7 +8,7 @@
 //   worker -> parent   Moved, Hello, Ready             once, after the start
 //   parent -> worker   Request                         one at a time
 //   worker -> parent   UnknownKey                      send it with the index
-//                      ReadInput (then Input back)     ingest only
+//                      ReadInput (then Input back)     ingest, decode_from
 //                      Chunks (then Continue back)     the region is full
 //                      Chunks, last                    the end of the answer
 //
@@ -48,7 +48,8 @@ enum class WorkerOp : uint8_t {
   kSelect,     // texts: view, from, to
   kPlan,       // texts: paths
   kDecode,     // numbers: item count; parts: recipe, one per range
-  kForesee     // texts: file name
+  kForesee,    // texts: file name
+  kDecodeFrom  // numbers: item count, size of the blob; parts: recipe
 };
 
 // Whether calls of this kind refer to an open index.

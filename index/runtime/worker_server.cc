@@ -261,6 +261,8 @@ Status WorkerServer::RunWithIndex(const WorkerRequest& request,
     }
     case WorkerOp::kDecode:
       return RunDecode(request, index, out);
+    case WorkerOp::kDecodeFrom:
+      return RunDecodeFrom(request, index, out);
     case WorkerOp::kProbe:
     case WorkerOp::kIngest:
     case WorkerOp::kForesee:
@@ -283,6 +285,29 @@ Status WorkerServer::RunDecode(const WorkerRequest& request,
   parts = parts.subspan(1);
   group.ranges.resize(parts.size());
   return host_.DecodeTo(index, group, parts, out);
+}
+
+Status WorkerServer::RunDecodeFrom(const WorkerRequest& request,
+                                   const PluginIndex& index,
+                                   AnswerWriter* out) {
+  const size_t before =
+      request.has_index ? (request.has_entries ? size_t{2} : size_t{1}) : 0;
+  if (request.parts.size() != before + 1 || request.numbers.size() != 2 ||
+      request.numbers[0] > kItemsMax) {
+    return Status(Code::kInternal, "request lacks arguments");
+  }
+  DecodeGroup group;
+  group.items.resize(request.numbers[0]);
+  AppendBytes(&group.recipe, request.parts.back());
+  // What is read takes the place of the request.
+  ROWFS_ASSIGN_OR_RETURN(const ByteSpan region, Input(kReadBytesMax));
+  InputReader reader(socket_, request.numbers[1], region);
+  IngestInput blob;
+  blob.size = request.numbers[1];
+  blob.read_at = [&](uint64_t offset, MutableByteSpan bytes) {
+    return reader.ReadAt(offset, bytes);
+  };
+  return host_.DecodeFromTo(index, group, blob, out);
 }
 
 Status WorkerServer::RunIngest(const WorkerRequest& request,

@@ -60,6 +60,8 @@ class WorkerServer {
   Status Run(const WorkerRequest& request, AnswerWriter* out);
   Status RunWithIndex(const WorkerRequest& request, const PluginIndex& index,
                       AnswerWriter* out);
+  Status RunDecodeFrom(const WorkerRequest& request, const PluginIndex& index,
+                       AnswerWriter* out);
   Status RunDecode(const WorkerRequest& request, const PluginIndex& index,
                    AnswerWriter* out);
   Status RunIngest(const WorkerRequest& request, AnswerWriter* out);

@@ -213,7 +213,8 @@ class GroupRunner {
   void Decode(const DecodeGroup& group, std::span<const Bytes> bytes,
               std::vector<FileResult>* files) {
     const std::vector<ByteSpan> spans(bytes.begin(), bytes.end());
-    auto outputs = plugin_.Decode(index_, group, spans);
+    auto outputs = group.ranges.empty() ? DecodeFrom(group)
+                                        : plugin_.Decode(index_, group, spans);
     if (!outputs.ok()) return Fail(group, outputs.status(), files);
     if (outputs.value().size() != group.items.size()) {
       return Fail(group, {Code::kInternal, "the plugin lost an output"}, files);
@@ -227,6 +228,18 @@ class GroupRunner {
         (*files)[group.items[i]] = output.status();
       }
     }
+  }
+
+  Result<std::vector<Result<Bytes>>> DecodeFrom(const DecodeGroup& group) {
+    IngestInput blob;
+    blob.size = blob_.size();
+    blob.read_at = [this](uint64_t offset, MutableByteSpan out) {
+      if (times_ != nullptr) {
+        times_->ranges.push_back({offset, offset + out.size()});
+      }
+      return blob_.ReadAt(offset, out);
+    };
+    return plugin_.DecodeFrom(index_, group, blob);
   }
 
   const Blob& blob_;

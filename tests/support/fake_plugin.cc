@@ -187,4 +187,9 @@ std::vector<ViewEntry> FakeRegistry::ForeseeViews(std::string_view extension) {
           Exact(".info.json", 0, "application/json")};
 }
 
+Result<std::vector<Result<Bytes>>> FakePlugin::DecodeFrom(
+    const PluginIndex& index, const DecodeGroup& group, const IngestInput&) {
+  return Decode(index, group, {});
+}
+
 }  // namespace rowfs

@@ -51,6 +51,9 @@ class FakePlugin final : public Plugin {
   Result<std::vector<Result<Bytes>>> Decode(
       const PluginIndex& index, const DecodeGroup& group,
       std::span<const ByteSpan> ranges) override;
+  Result<std::vector<Result<Bytes>>> DecodeFrom(
+      const PluginIndex& index, const DecodeGroup& group,
+      const IngestInput& blob) override;
 
  private:
   const std::string name_ = "fake";
