@@ -9,6 +9,7 @@ namespace {
 constexpr std::string_view kMagic = "RDI1";
 constexpr uint8_t kStored = 1;
 constexpr uint8_t kOriginal = 2;
+constexpr uint8_t kObjects = 4;  // pages of a file as it came have objects
 constexpr uint64_t kCatalogBytesMax = 1 << 20;
 constexpr size_t kHeadBytes = 4 + 1 + 4 + 4 * 8;
 
@@ -20,7 +21,7 @@ double ReadDouble(ByteReader* in) { return std::bit_cast<double>(in->U64()); }
 
 bool SaneSize(double v) { return std::isfinite(v) && v > 0 && v < 1e7; }
 
-Status ParsePage(ByteReader* in, DocumentIndex* index) {
+Status ParsePage(ByteReader* in, bool objects_known, DocumentIndex* index) {
   DocumentPage page;
   page.width = ReadDouble(in);
   page.height = ReadDouble(in);
@@ -44,6 +45,10 @@ Status ParsePage(ByteReader* in, DocumentIndex* index) {
       if (next >= index->shared_count) return Damaged("a shared object");
       page.shared.push_back(static_cast<uint32_t>(next++));
     }
+  }
+  if (objects_known) {
+    page.object = in->Varint32(INT32_MAX);
+    page.generation = in->Varint32(UINT16_MAX);
   }
   if (!in->ok()) return Damaged("it ends early");
   index->pages.push_back(std::move(page));
@@ -80,7 +85,8 @@ std::pair<Bytes, Bytes> EncodeIndex(const DocumentIndex& index) {
   ByteWriter head;
   head.Text(kMagic);
   head.U8(static_cast<uint8_t>((index.head.stored ? kStored : 0) |
-                               (index.head.original ? kOriginal : 0)));
+                               (index.head.original ? kOriginal : 0) |
+                               (index.head.stored ? 0 : kObjects)));
   head.U32(index.head.page_count);
   head.U64(index.head.blob_size);
   head.U64(index.head.original_size);
@@ -102,7 +108,11 @@ std::pair<Bytes, Bytes> EncodeIndex(const DocumentIndex& index) {
     for (const double v : {page.width, page.height, page.user_unit}) {
       out.U64(std::bit_cast<uint64_t>(v));
     }
-    if (!index.head.stored) continue;
+    if (!index.head.stored) {
+      out.Varint(page.object);
+      out.Varint(page.generation);
+      continue;
+    }
     out.Varint(page.first);
     out.Varint(page.count);
     out.Varint(page.shared.size());
@@ -127,9 +137,10 @@ Result<DocumentHead> ParseDocumentHead(ByteSpan stream_info) {
   head.original_size = in.U64();
   head.whole_size = in.U64();
   head.info_size = in.U64();
-  if (!in.ok() || flags > (kStored | kOriginal) || head.page_count == 0 ||
-      head.page_count > kPagesMax || head.original_size > head.blob_size ||
-      (head.original && !head.stored)) {
+  if (!in.ok() || flags > (kStored | kOriginal | kObjects) ||
+      head.page_count == 0 || head.page_count > kPagesMax ||
+      head.original_size > head.blob_size || (head.original && !head.stored) ||
+      (head.stored && (flags & kObjects) != 0)) {
     return Damaged("its head");
   }
   return head;
@@ -152,8 +163,10 @@ Result<DocumentIndex> ParseDocumentIndex(ByteSpan stream_info, ByteSpan entries,
     }
   }
   if (index.head.page_count > in.remaining()) return Damaged("it ends early");
+  // Indexes of earlier releases do not have them.
+  const bool objects_known = (stream_info[kMagic.size()] & kObjects) != 0;
   for (uint32_t i = 0; i < index.head.page_count; ++i) {
-    PLUGIN_RETURN_IF_ERROR(ParsePage(&in, &index));
+    PLUGIN_RETURN_IF_ERROR(ParsePage(&in, objects_known, &index));
   }
   if (in.remaining() != 0) return Damaged("bytes behind its end");
   return index;

@@ -50,6 +50,9 @@ struct DocumentPage {
   uint32_t first = 0;
   uint32_t count = 0;
   std::vector<uint32_t> shared;
+  // The others: the page's object in the file; 0 when it has none of its own.
+  uint32_t object = 0;
+  uint32_t generation = 0;
 };
 
 struct DocumentIndex {

@@ -1,10 +1,9 @@
 #include "index/plugins/document/ingest.h"
 
 #include <algorithm>
-#include <cstring>
-#include <qpdf/BufferInputSource.hh>
 #include <qpdf/InputSource.hh>
 #include <qpdf/QPDF.hh>
+#include <qpdf/QPDFObjectHandle.hh>
 #include <utility>
 
 #include "index/plugins/document/pdf_file.h"
@@ -148,30 +147,32 @@ Status IngestDocument(const rowfs_ingest_request& request,
   return Put(request.entries, entries);
 }
 
-Result<Bytes> ExtractPage(ByteSpan pdf, uint32_t number,
+Result<Bytes> ExtractPage(const rowfs_reader& input, uint32_t number,
+                          const DocumentPage& page,
                           const std::string& password) {
-  rowfs_reader reader = {};
-  reader.ctx = &pdf;
-  reader.size = pdf.size();
-  reader.read_at = [](void* ctx, uint64_t offset, uint8_t* out, size_t size) {
-    const auto* from = static_cast<const ByteSpan*>(ctx);
-    std::memcpy(out, from->data() + offset, size);
-    return int32_t{ROWFS_OK};
-  };
   PLUGIN_ASSIGN_OR_RETURN(const auto document,
-                          OpenPdf(MakePdfInput(reader), password));
+                          OpenPdf(MakePdfInput(input), password));
   DocumentIndex index;
-  PLUGIN_ASSIGN_OR_RETURN(index.pages,
-                          GuardPdf([&] { return ReadPages(*document); }));
-  if (number >= index.pages.size()) return Corrupt("there is no such page");
   Bytes stored;
   const auto sink = [&stored](ByteSpan bytes) {
     stored.insert(stored.end(), bytes.begin(), bytes.end());
     return Status();
   };
-  PLUGIN_RETURN_IF_ERROR(
-      GuardPdf([&] { return WriteObjects(*document, sink, &index); }));
-  return Assemble(PlanPageFile(index, number), stored);
+  PLUGIN_RETURN_IF_ERROR(GuardPdf([&]() -> Status {
+    QPDFObjectHandle object;
+    if (page.object != 0) {
+      object = document->getObjectByID(static_cast<int>(page.object),
+                                       static_cast<int>(page.generation));
+    } else {
+      const auto& pages = document->getAllPages();
+      if (number < pages.size()) object = pages[number];
+    }
+    if (!object.isInitialized() || !object.isDictionary()) {
+      return Corrupt("there is no such page");
+    }
+    return WritePage(*document, object, sink, &index);
+  }));
+  return Assemble(PlanPageFile(index, 0), stored);
 }
 
 }  // namespace rowfs::plugin

@@ -20,8 +20,10 @@ Status IngestDocument(const rowfs_ingest_request& request,
 Result<DocumentIndex> IndexDocument(const rowfs_reader& input,
                                     const DocumentConfig& config);
 
-// The page `number` of the document `pdf` as a file of its own.
-Result<Bytes> ExtractPage(ByteSpan pdf, uint32_t number,
+// Page `number` of the document `input`, which the index calls `page`, as a
+// file of its own. Reads the cross-reference table and the objects of the page.
+Result<Bytes> ExtractPage(const rowfs_reader& input, uint32_t number,
+                          const DocumentPage& page,
                           const std::string& password);
 
 }  // namespace rowfs::plugin

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
-#include <list>
 #include <new>
 #include <qpdf/InputSource.hh>
 #include <qpdf/QPDF.hh>
@@ -11,15 +9,14 @@
 #include <stdexcept>
 #include <utility>
 
+#include "index/plugins/document/block_reader.h"
+
 namespace rowfs::plugin {
 namespace {
 
-constexpr uint64_t kBlockBytes = 64 * 1024;
-constexpr size_t kBlocksMax = 64;
-
 class ReaderInput : public InputSource {
  public:
-  explicit ReaderInput(const rowfs_reader& reader) : reader_(reader) {}
+  explicit ReaderInput(const rowfs_reader& reader) : blocks_(reader) {}
 
   std::string const& getName() const override { return name_; }
   qpdf_offset_t tell() override { return static_cast<qpdf_offset_t>(at_); }
@@ -30,7 +27,7 @@ class ReaderInput : public InputSource {
     const auto base = whence == SEEK_SET ? 0
                       : whence == SEEK_CUR
                           ? static_cast<qpdf_offset_t>(at_)
-                          : static_cast<qpdf_offset_t>(reader_.size);
+                          : static_cast<qpdf_offset_t>(blocks_.size());
     qpdf_offset_t to = 0;
     if (__builtin_add_overflow(base, offset, &to) || to < 0) {
       throw std::runtime_error("seek before the beginning");
@@ -40,36 +37,30 @@ class ReaderInput : public InputSource {
 
   size_t read(char* out, size_t length) override {
     setLastOffset(static_cast<qpdf_offset_t>(at_));
-    size_t done = 0;
-    while (done < length && at_ < reader_.size) {
-      const ByteSpan block = BlockAt(at_);
-      const size_t skip = static_cast<size_t>(at_ % kBlockBytes);
-      const size_t size = std::min(length - done, block.size() - skip);
-      std::memcpy(out + done, block.data() + skip, size);
-      done += size;
-      at_ += size;
+    const uint64_t left = blocks_.size() - std::min(at_, blocks_.size());
+    const auto size = static_cast<size_t>(std::min<uint64_t>(length, left));
+    void* to = out;
+    if (!blocks_.ReadAt(at_, {static_cast<uint8_t*>(to), size})) {
+      throw HostReadError();
     }
-    return done;
+    at_ += size;
+    return size;
   }
 
   // To the first byte of the next line; the end of this one is what it returns.
   qpdf_offset_t findAndSkipNextEOL() override {
-    while (at_ < reader_.size) {
-      const ByteSpan block = BlockAt(at_);
-      for (size_t i = static_cast<size_t>(at_ % kBlockBytes); i < block.size();
-           ++i, ++at_) {
-        if (block[i] == '\r' || block[i] == '\n') return SkipLineEnds();
+    while (at_ < blocks_.size()) {
+      const ByteSpan bytes = blocks_.Peek(at_);
+      if (bytes.empty()) throw HostReadError();
+      for (const uint8_t byte : bytes) {
+        if (byte == '\r' || byte == '\n') return SkipLineEnds();
+        ++at_;
       }
     }
     return static_cast<qpdf_offset_t>(at_);
   }
 
  private:
-  struct Block {
-    uint64_t number;
-    Bytes bytes;
-  };
-
   qpdf_offset_t SkipLineEnds() {
     const auto result = static_cast<qpdf_offset_t>(at_);
     char c = 0;
@@ -82,29 +73,9 @@ class ReaderInput : public InputSource {
     return result;
   }
 
-  ByteSpan BlockAt(uint64_t offset) {
-    const uint64_t number = offset / kBlockBytes;
-    for (auto it = blocks_.begin(); it != blocks_.end(); ++it) {
-      if (it->number != number) continue;
-      blocks_.splice(blocks_.begin(), blocks_, it);
-      return blocks_.front().bytes;
-    }
-    const uint64_t begin = number * kBlockBytes;
-    Bytes bytes(
-        static_cast<size_t>(std::min(kBlockBytes, reader_.size - begin)));
-    if (reader_.read_at(reader_.ctx, begin, bytes.data(), bytes.size()) !=
-        ROWFS_OK) {
-      throw HostReadError();
-    }
-    if (blocks_.size() == kBlocksMax) blocks_.pop_back();
-    blocks_.push_front({number, std::move(bytes)});
-    return blocks_.front().bytes;
-  }
-
-  const rowfs_reader reader_;
+  BlockReader blocks_;
   const std::string name_ = "document";
   uint64_t at_ = 0;
-  std::list<Block> blocks_;  // latest first
 };
 
 }  // namespace

@@ -17,9 +17,7 @@ class QPDF;
 
 namespace rowfs::plugin {
 
-// Reads `reader` in blocks, a few of which are kept: qpdf asks for some hundred
-// bytes at a time, and each call of the host's reader may be a request. A
-// failed read throws HostReadError.
+// Reads `reader` by a BlockReader. A failed read throws HostReadError.
 std::shared_ptr<InputSource> MakePdfInput(const rowfs_reader& reader);
 
 struct HostReadError {};

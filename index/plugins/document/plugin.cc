@@ -38,17 +38,16 @@ struct rowfs_index {
   rowfs::plugin::DocumentConfig config;
   std::optional<DocumentIndex> index;
   std::optional<DocumentViews> views;
-  // The document, or the page, drawn last.
+  // The page drawn last.
   std::unique_ptr<PdfRenderer> renderer;
   uint32_t renderer_page = 0;
+  size_t renderer_bytes = 0;
 };
 
 namespace {
 
-// A file kept open between calls; the interface allows 256 MiB.
+// A page kept open between calls; the interface allows 256 MiB.
 constexpr uint64_t kKeepBytesMax = 64 * 1024 * 1024;
-// A document that was not ingested is read whole to draw a page.
-constexpr uint64_t kReadBytesMax = uint64_t{1} << 30;
 
 int32_t WarmUp(rowfs_error* error) {
   return Guarded(error, [] {
@@ -129,10 +128,8 @@ PdfPieces Text(const std::string& text) {
 
 std::vector<rowfs_range> RangesOf(const DocumentIndex& index, uint32_t page) {
   std::vector<rowfs_range> ranges;
-  if (!index.head.stored) {
-    ranges.push_back({0, index.head.blob_size});
-    return ranges;
-  }
+  // The parts of a file as it came point at one another: see DecodeFrom.
+  if (!index.head.stored) return ranges;
   for (const auto& piece : rowfs::plugin::PlanPageFile(index, page)) {
     if (piece.literal.empty()) ranges.push_back({piece.begin, piece.end});
   }
@@ -180,10 +177,6 @@ int32_t Plan(rowfs_index* index, const rowfs_str* paths, size_t path_count,
         PLUGIN_RETURN_IF_ERROR(EmitSegments(*pieces, i, *out));
         continue;
       }
-      if (!index->head.stored && index->head.blob_size > kReadBytesMax) {
-        return rowfs::plugin::Limit(
-            "a document of more than 1 GiB shows pages only after ingest");
-      }
       // The path says it all.
       const auto ranges = RangesOf(*index->index, item.page);
       const int32_t code = out->decode(
@@ -202,72 +195,78 @@ Result<Bytes> FileOf(const DocumentIndex& index, uint32_t page,
                      const rowfs_bytes* ranges, size_t range_count) {
   Bytes file;
   size_t next = 0;
-  const auto take = [&](uint64_t size) -> Status {
-    if (next >= range_count || ranges[next].size != size) {
+  for (const auto& piece : rowfs::plugin::PlanPageFile(index, page)) {
+    if (!piece.literal.empty()) {
+      file.insert(file.end(), piece.literal.begin(), piece.literal.end());
+      continue;
+    }
+    if (next >= range_count || ranges[next].size != piece.size()) {
       return rowfs::plugin::Invalid("the bytes are not those of the plan");
     }
     const ByteSpan bytes = ToSpan(ranges[next++]);
     file.insert(file.end(), bytes.begin(), bytes.end());
-    return {};
-  };
-  if (!index.head.stored) {
-    PLUGIN_RETURN_IF_ERROR(take(index.head.blob_size));
-    return file;
-  }
-  for (const auto& piece : rowfs::plugin::PlanPageFile(index, page)) {
-    if (piece.literal.empty()) {
-      PLUGIN_RETURN_IF_ERROR(take(piece.size()));
-    } else {
-      file.insert(file.end(), piece.literal.begin(), piece.literal.end());
-    }
   }
   return file;
 }
 
+// What `item` is, out of the file of its page, which `open` gives.
+template <typename OpenFile>
 Result<Bytes> Make(rowfs_index& index, const DocumentItem& item,
-                   const rowfs_bytes* ranges, size_t range_count) {
-  const bool stored = index.head.stored;
-  if (item.kind == Kind::kPagePdf) {
-    PLUGIN_ASSIGN_OR_RETURN(
-        const Bytes pdf, FileOf(*index.index, item.page, ranges, range_count));
-    return rowfs::plugin::ExtractPage(pdf, item.page, index.config.password);
-  }
-  if (!index.renderer || (stored && index.renderer_page != item.page)) {
+                   OpenFile open) {
+  if (item.kind == Kind::kPagePdf) return open();
+  if (!index.renderer || index.renderer_page != item.page) {
     index.renderer.reset();
-    PLUGIN_ASSIGN_OR_RETURN(
-        Bytes pdf, FileOf(*index.index, item.page, ranges, range_count));
-    PLUGIN_ASSIGN_OR_RETURN(
-        index.renderer,
-        PdfRenderer::Open(std::move(pdf),
-                          stored ? std::string() : index.config.password));
+    PLUGIN_ASSIGN_OR_RETURN(Bytes pdf, open());
+    index.renderer_bytes = pdf.size();
+    PLUGIN_ASSIGN_OR_RETURN(index.renderer,
+                            PdfRenderer::Open(std::move(pdf), std::string()));
     index.renderer_page = item.page;
   }
-  const uint32_t page = stored ? 0 : item.page;
   if (item.kind == Kind::kText) {
-    PLUGIN_ASSIGN_OR_RETURN(const std::string text, index.renderer->Text(page));
+    PLUGIN_ASSIGN_OR_RETURN(const std::string text, index.renderer->Text(0));
     return Bytes(text.begin(), text.end());
   }
-  return index.views->DrawPicture(item, page, *index.renderer);
+  return index.views->DrawPicture(item, 0, *index.renderer);
+}
+
+template <typename OpenFile>
+Status MakeFor(rowfs_index& index, rowfs_bytes recipe,
+               const rowfs_output_sink& out, OpenFile open) {
+  if (!index.views) return NeedEntries();
+  PLUGIN_ASSIGN_OR_RETURN(
+      const DocumentItem item,
+      index.views->Resolve(rowfs::plugin::AsText(ToSpan(recipe))));
+  const auto file = Make(index, item, [&] { return open(item.page); });
+  if (index.renderer_bytes > kKeepBytesMax) index.renderer.reset();
+  if (file.ok()) {
+    return Stopped(
+        out.write(out.ctx, 0, file.value().data(), file.value().size()));
+  }
+  return Stopped(out.fail(out.ctx, 0, file.status().code(),
+                          rowfs::plugin::ToStr(file.status().message())));
 }
 
 int32_t Decode(rowfs_index* index, rowfs_bytes recipe,
                const rowfs_bytes* ranges, size_t range_count,
                const rowfs_output_sink* out, rowfs_error* error) {
   return Guarded(error, [&]() -> Status {
-    if (!index->views) return NeedEntries();
-    PLUGIN_ASSIGN_OR_RETURN(
-        const DocumentItem item,
-        index->views->Resolve(rowfs::plugin::AsText(ToSpan(recipe))));
-    const auto file = Make(*index, item, ranges, range_count);
-    if (index->head.blob_size > kKeepBytesMax) index->renderer.reset();
-    int32_t code = ROWFS_OK;
-    if (file.ok()) {
-      code = out->write(out->ctx, 0, file.value().data(), file.value().size());
-    } else {
-      code = out->fail(out->ctx, 0, file.status().code(),
-                       rowfs::plugin::ToStr(file.status().message()));
-    }
-    return Stopped(code);
+    return MakeFor(*index, recipe, *out, [&](uint32_t page) {
+      return FileOf(*index->index, page, ranges, range_count);
+    });
+  });
+}
+
+int32_t DecodeFrom(rowfs_index* index, rowfs_bytes recipe,
+                   const rowfs_reader* blob, const rowfs_output_sink* out,
+                   rowfs_error* error) {
+  return Guarded(error, [&]() -> Status {
+    return MakeFor(*index, recipe, *out, [&](uint32_t page) -> Result<Bytes> {
+      if (index->head.stored) {
+        return FileOf(*index->index, page, nullptr, 0);
+      }
+      return rowfs::plugin::ExtractPage(*blob, page, index->index->pages[page],
+                                        index->config.password);
+    });
   });
 }
 
@@ -288,7 +287,7 @@ extern "C" const rowfs_plugin* rowfs_plugin_entry(void) {
   static const rowfs_plugin plugin = {ROWFS_PLUGIN_ABI_VERSION,
                                       sizeof(rowfs_plugin),
                                       "document",
-                                      "1 pdfium",
+                                      "2 pdfium",
                                       {'R', 'D', 'I', '1'},
                                       WarmUp,
                                       Probe,
@@ -300,6 +299,7 @@ extern "C" const rowfs_plugin* rowfs_plugin_entry(void) {
                                       nullptr,
                                       Plan,
                                       Decode,
-                                      Foresee};
+                                      Foresee,
+                                      DecodeFrom};
   return &plugin;
 }

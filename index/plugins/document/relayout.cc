@@ -80,11 +80,28 @@ class Layout {
       page_set_.insert(pages_.back().getObjGen());
     }
     PLUGIN_RETURN_IF_ERROR(FindUsers());
-    PLUGIN_RETURN_IF_ERROR(Number());
-    for (QPDFObjectHandle& object : order_) {
-      PLUGIN_RETURN_IF_ERROR(WriteObject(object));
+    PLUGIN_RETURN_IF_ERROR(NumberPages());
+    PLUGIN_RETURN_IF_ERROR(NumberRest());
+    return Write();
+  }
+
+  Status RunPage(QPDFObjectHandle page, const ByteSink& sink,
+                 DocumentIndex* index) {
+    index_ = index;
+    sink_ = &sink;
+    alone_ = true;
+    QPDFPageObjectHelper helper(page);
+    for (const char* key : {"/Resources", "/MediaBox", "/CropBox", "/Rotate"}) {
+      QPDFObjectHandle value = helper.getAttribute(key, false);
+      if (!value.isNull()) page.replaceKey(key, value);
     }
-    return WriteCatalogs();
+    helper.removeUnreferencedResources();
+    index_->pages.assign(1, SizeOfPage(helper));
+    pages_.push_back(page);
+    page_set_.insert(page.getObjGen());
+    PLUGIN_RETURN_IF_ERROR(FindUsers());
+    PLUGIN_RETURN_IF_ERROR(NumberPages());
+    return Write();
   }
 
  private:
@@ -95,9 +112,11 @@ class Layout {
 
   // Pages and page tree nodes are reached by their own run alone.
   bool IsBorder(QPDFObjectHandle& object) const {
-    return page_set_.count(object.getObjGen()) != 0 ||
-           (object.isDictionary() &&
-            object.getKey("/Type").isNameAndEquals("/Pages"));
+    if (page_set_.count(object.getObjGen()) != 0) return true;
+    if (!object.isDictionary()) return false;
+    QPDFObjectHandle type = object.getKey("/Type");
+    return type.isNameAndEquals("/Pages") ||
+           (alone_ && type.isNameAndEquals("/Page"));
   }
 
   // Calls `found` for every indirect object below `root` that was not in
@@ -158,7 +177,14 @@ class Layout {
     order_.push_back(object);
   }
 
-  Status Number() {
+  Status Write() {
+    for (QPDFObjectHandle& object : order_) {
+      PLUGIN_RETURN_IF_ERROR(WriteObject(object));
+    }
+    return WriteCatalogs();
+  }
+
+  Status NumberPages() {
     for (auto& object : met_) {
       if (uses_[object.getObjGen()].shared) Append(object);
     }
@@ -181,6 +207,10 @@ class Layout {
       if (page.count == 0) return Corrupt("two pages are one object");
     }
     used_by_.clear();
+    return {};
+  }
+
+  Status NumberRest() {
     std::set<QPDFObjGen> seen;
     const auto add = [&](QPDFObjectHandle& object) {
       if (numbers_.count(object.getObjGen()) == 0) Append(object);
@@ -315,6 +345,7 @@ class Layout {
   QPDF& pdf_;
   DocumentIndex* index_ = nullptr;
   const ByteSink* sink_ = nullptr;
+  bool alone_ = false;  // one page, whatever there is besides
   uint64_t visits_ = 0;
   std::vector<QPDFObjectHandle> pages_;
   std::set<QPDFObjGen> page_set_;
@@ -329,9 +360,18 @@ class Layout {
 
 Result<std::vector<DocumentPage>> ReadPages(QPDF& pdf) {
   std::vector<DocumentPage> pages;
+  // Pages that are no objects, or twice in the tree, get new ones.
+  const size_t objects = pdf.getObjectCount();
   for (auto& page : QPDFPageDocumentHelper(pdf).getAllPages()) {
     if (pages.size() == kPagesMax) return Limit("too many pages");
     pages.push_back(SizeOfPage(page));
+    const QPDFObjGen own = page.getObjectHandle().getObjGen();
+    if (own.getObj() <= 0 || static_cast<size_t>(own.getObj()) > objects ||
+        own.getGen() < 0 || own.getGen() > UINT16_MAX) {
+      continue;
+    }
+    pages.back().object = static_cast<uint32_t>(own.getObj());
+    pages.back().generation = static_cast<uint32_t>(own.getGen());
   }
   if (pages.empty()) return Corrupt("the document has no page");
   return pages;
@@ -339,6 +379,11 @@ Result<std::vector<DocumentPage>> ReadPages(QPDF& pdf) {
 
 Status WriteObjects(QPDF& pdf, const ByteSink& sink, DocumentIndex* index) {
   return Layout(pdf).Run(sink, index);
+}
+
+Status WritePage(QPDF& pdf, const QPDFObjectHandle& page, const ByteSink& sink,
+                 DocumentIndex* index) {
+  return Layout(pdf).RunPage(page, sink, index);
 }
 
 }  // namespace rowfs::plugin

@@ -27,5 +27,10 @@ Result<std::vector<DocumentPage>> ReadPages(QPDF& pdf);
 using ByteSink = std::function<Status(ByteSpan)>;
 Status WriteObjects(QPDF& pdf, const ByteSink& sink, DocumentIndex* index);
 
+// The same with what `page` alone needs, as the only page of `index`: reads
+// nothing of the others.
+Status WritePage(QPDF& pdf, const QPDFObjectHandle& page, const ByteSink& sink,
+                 DocumentIndex* index);
+
 }  // namespace rowfs::plugin
 #endif  // ROWFS_INDEX_PLUGINS_DOCUMENT_RELAYOUT_H_

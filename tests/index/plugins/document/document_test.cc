@@ -139,6 +139,39 @@ TEST(DocumentTest, KeptContainerIsTheFileByteForByte) {
   EXPECT_EQ(index.Read(".original.pdf"), file);
 }
 
+// Each page has a content of its own that is large, and a link to the first.
+TEST(DocumentTest, APageOfAFileAsItLiesReadsItsOwnObjectsAlone) {
+  constexpr size_t kPages = 40;
+  std::vector<std::string> objects = {
+      "<< /Type /Catalog /Pages 2 0 R >>", "",
+      "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"};
+  std::string kids;
+  for (size_t i = 1; i <= kPages; ++i) {
+    kids += " " + std::to_string(objects.size() + 1) + " 0 R";
+    objects.push_back(
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 300 200] /Resources << "
+        "/Font << /F1 3 0 R >> >> /Annots [ << /Subtype /Link /Rect [0 0 9 9] "
+        "/Dest [4 0 R /Fit] >> ] /Contents " +
+        std::to_string(objects.size() + 2) + " 0 R >>");
+    objects.push_back(document_test::Stream("%" + std::string(60'000, 'x') +
+                                            "\nBT /F1 18 Tf 40 50 Td (word" +
+                                            std::to_string(i) + ") Tj ET"));
+  }
+  objects[1] = "<< /Type /Pages /Count 40 /Kids [" + kids + " ] >>";
+  const Bytes file = document_test::MakeFile(objects);
+  OpenIndex index(Ingest(file, "a.pdf", kContainer), "");
+  EXPECT_TRUE(index.MakePlan({".pages/0020.txt"}).groups[0].ranges.empty());
+  EXPECT_EQ(Text(index.Read(".pages/0020.txt")), "word20\n");
+  uint64_t bytes = 0;
+  for (const rowfs_range& r : index.blob_reads()) bytes += r.end - r.begin;
+  EXPECT_LT(bytes, file.size() / 10);
+  EXPECT_LE(index.blob_reads().size(), 8u);
+  const Scratch scratch(index.Read(".pages/0031.pdf"));
+  EXPECT_EQ(RunText("qpdf --show-npages '" + scratch.path() + "'"), "1\n");
+  EXPECT_EQ(Words(RunText("pdftotext '" + scratch.path() + "' -")),
+            std::vector<std::string>{"word31"});
+}
+
 TEST(DocumentTest, PagesAreTheSameWithAndWithoutIngest) {
   const Bytes file = MakePdf(ThreePages());
   OpenIndex stored(Ingest(file, "a.pdf", {}), "");

@@ -259,13 +259,19 @@ class OpenIndex {
       return 0;
     };
     rowfs_error error = {};
+    const rowfs_bytes recipe = {group.recipe.data(), group.recipe.size()};
+    rowfs_reader blob = {this, data_.payload.size(), ReadBlob};
     const int32_t code =
-        plugin_->decode(index_, {group.recipe.data(), group.recipe.size()},
-                        ranges.data(), ranges.size(), &sink, &error);
+        group.ranges.empty() && plugin_->decode_from != nullptr
+            ? plugin_->decode_from(index_, recipe, &blob, &sink, &error)
+            : plugin_->decode(index_, recipe, ranges.data(), ranges.size(),
+                              &sink, &error);
     if (code != ROWFS_OK) decode_error_ = error.message;
     return outputs;
   }
   const std::string& decode_error() const { return decode_error_; }
+  // What decodes without planned ranges have read so far.
+  const std::vector<rowfs_range>& blob_reads() const { return blob_reads_; }
 
   // The content of one file; empty on any failure.
   Bytes Read(const std::string& path) {
@@ -276,6 +282,15 @@ class OpenIndex {
   }
 
  private:
+  static int32_t ReadBlob(void* ctx, uint64_t offset, uint8_t* out,
+                          size_t size) {
+    auto& self = *static_cast<OpenIndex*>(ctx);
+    const Bytes& blob = self.data_.payload;
+    if (offset > blob.size() || size > blob.size() - offset) return ROWFS_E_IO;
+    std::memcpy(out, blob.data() + offset, size);
+    self.blob_reads_.push_back({offset, offset + size});
+    return 0;
+  }
   static int32_t Put(void* ctx, const rowfs_entry* e) {
     FileEntry entry;
     const auto text = [](rowfs_str s) {
@@ -297,6 +312,7 @@ class OpenIndex {
 
   const rowfs_plugin* plugin_ = rowfs_plugin_entry();
   Ingested data_;
+  std::vector<rowfs_range> blob_reads_;
   rowfs_index* index_ = nullptr;
   int32_t code_ = 0;
   std::string error_;
