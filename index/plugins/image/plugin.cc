@@ -266,7 +266,7 @@ int32_t Foresee(rowfs_str file_name, const rowfs_entry_sink* out,
       return {};
     }
     ImageHead head;
-    head.frame_count = animated ? 1 : 0;
+    head.frame_count = animated ? 2 : 0;
     for (const auto& entry : ImageViews::ListTop(head)) {
       PLUGIN_RETURN_IF_ERROR(rowfs::plugin::Emit(entry, *out));
     }

@@ -117,7 +117,8 @@ std::vector<Entry> ImageViews::ListTop(const ImageHead& head) {
                            ROWFS_ENTRY_SIZE_EXACT | ROWFS_ENTRY_WHOLE));
   }
   entries.push_back(Directory(kPages));
-  if (head.frame_count > 0) entries.push_back(Directory(kFrames));
+  // A single picture in a format of animations is none.
+  if (head.frame_count > 1) entries.push_back(Directory(kFrames));
   if (head.tiled) entries.push_back(Directory(kTiles));
   entries.push_back(
       File(std::string(kInfo), head.info_size, "application/json"));
@@ -129,7 +130,9 @@ std::vector<Entry> ImageViews::ListTop(const ImageHead& head) {
   return entries;
 }
 
-uint64_t ImageViews::frame_count() const { return index_.head.frame_count; }
+uint64_t ImageViews::frame_count() const {
+  return index_.head.frame_count > 1 ? index_.head.frame_count : 0;
+}
 
 std::vector<uint32_t> ImageViews::Levels() const {
   std::vector<uint32_t> levels = {index_.pages[0].raster};
@@ -233,7 +236,7 @@ Result<ImageItem> ImageViews::Resolve(std::string_view path) const {
   const bool folder = top.size() == path.size();
   const ImageHead& head = index_.head;
   if (top == kPages) return folder ? Result(item) : ResolvePage(rest);
-  if (top == kFrames && head.frame_count > 0) {
+  if (top == kFrames && frame_count() > 0) {
     return folder ? Result(item) : ResolveFrame(rest);
   }
   if (top == kTiles && head.tiled) {
