@@ -15,6 +15,8 @@ import subprocess
 import tempfile
 import time
 
+from images import Server, compare, over_fsspec
+
 KINDS = {"wav": ["-c:a", "pcm_s16le"], "flac": ["-c:a", "flac"],
          "mp3": ["-c:a", "libmp3lame", "-b:a", "128k"],
          "opus": ["-c:a", "libopus", "-b:a", "64k"]}
@@ -80,6 +82,7 @@ def main():
             measure(work, mount, seconds)
         finally:
             run(args.rowfs, "umount", str(mount))
+        remote(args.rowfs, work, mount, seconds)
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
@@ -109,6 +112,53 @@ def measure(work, mount, seconds):
                                   "failed": str(error)[:100]}))
                 continue
             report(f"1 s of {seconds} s {kind}", ours, theirs, name)
+
+
+def remote(rowfs, work, mount, seconds):
+    """The same 30 ms away, with soundfile over fsspec."""
+    server = Server(str(work), 0.03)
+
+    def count(name, work_of, times):
+        before = server.requests, server.bytes
+        spent = statistics.median(timed(work_of, at) for at in times)
+        each = [(now - then) / len(times) for now, then in zip(
+            (server.requests, server.bytes), before)]
+        print(json.dumps({"figure": name, "ms": round(spent), "requests":
+                          round(each[0], 2), "bytes": round(each[1])}),
+              flush=True)
+        return spent, *each
+
+    run(rowfs, "mount", server.url() + "/ds", str(mount), "--cache-dir",
+        str(work / "cache2"))
+    try:
+        for row, kind in enumerate(sorted(KINDS)):
+            folder = mount / "rows" / f"{row:06d}" / "audio.segments"
+            times = random.Random(5).sample(range(seconds - 1), 6)
+            read(folder / f"{seconds - 1:06d}.wav")
+            ours = count(f"1 s of {kind} 30 ms away", lambda at: read(
+                folder / f"{at:06d}.wav"), times)
+            opener = over_fsspec(f"{server.url()}/in/{kind}.{kind}")
+            try:
+                import soundfile
+            except ImportError:
+                continue
+            if opener is None:
+                continue
+
+            def peer(at):
+                with opener() as file, soundfile.SoundFile(file) as sound:
+                    sound.seek(at * sound.samplerate)
+                    sound.read(sound.samplerate, dtype="int16")
+            try:
+                theirs = count(f"1 s of {kind}, soundfile over fsspec", peer,
+                               times[:3])
+            except Exception as error:  # a format the peer does not read
+                print(json.dumps({"figure": f"{kind}, soundfile over fsspec",
+                                  "failed": str(error)[:100]}))
+                continue
+            compare("rowfs", ours, theirs)
+    finally:
+        run(rowfs, "umount", str(mount))
 
 
 if __name__ == "__main__":

@@ -103,10 +103,10 @@ def report(name, ours, peer, unit="ms"):
           flush=True)
 
 
-def peers_of_regions(path):
+def region_by_tifffile(open_file):
     def by_tifffile(place):
         x, y = place
-        with tifffile.TiffFile(path) as tiff:
+        with tifffile.TiffFile(open_file()) as tiff:
             page = tiff.pages[0]
             across = page.imagewidth // 256 + (page.imagewidth % 256 > 0)
             for ty in range(y // 256, (y + 511) // 256 + 1):
@@ -115,7 +115,18 @@ def peers_of_regions(path):
                     tiff.filehandle.seek(page.dataoffsets[i])
                     data = tiff.filehandle.read(page.databytecounts[i])
                     page.decode(data, i, jpegtables=page.jpegtables)
-    yield "tifffile, tiles by hand", by_tifffile
+    return by_tifffile
+
+
+def page_by_tifffile(open_file):
+    def by_tifffile(i):
+        with tifffile.TiffFile(open_file()) as tiff:
+            tiff.pages[i].asarray()
+    return by_tifffile
+
+
+def peers_of_regions(path):
+    yield "tifffile, tiles by hand", region_by_tifffile(lambda: path)
     try:
         import pyvips
 
@@ -128,10 +139,7 @@ def peers_of_regions(path):
 
 
 def peers_of_pages(path):
-    def by_tifffile(i):
-        with tifffile.TiffFile(path) as tiff:
-            tiff.pages[i].asarray()
-    yield "tifffile", by_tifffile
+    yield "tifffile", page_by_tifffile(lambda: path)
     try:
         from PIL import Image
 
@@ -159,10 +167,38 @@ def reader(folder, pattern):
     return read
 
 
+def count_remote(name, server, work, items):
+    """Median of what `work` takes of the server, for an item."""
+    requests, size = server.requests, server.bytes
+    spent = ms_each(work, items)
+    requests = (server.requests - requests) / len(items)
+    size = (server.bytes - size) / len(items)
+    print(f"{name:44} {spent:8.0f} ms {requests:7.2f} requests "
+          f"{size / 1e3:9.1f} kB", flush=True)
+    return spent, requests, size
+
+
+def compare(name, ours, theirs):
+    print(f"    {name}: " + ", ".join(
+        f"{b / max(a, 1e-9):.1f} x {unit}" for a, b, unit in zip(
+            ours, theirs, ("faster", "fewer requests", "fewer bytes"))),
+        flush=True)
+
+
+def over_fsspec(url):
+    """Opens `url` as a file, or None."""
+    try:
+        import fsspec
+        files = fsspec.filesystem("http")
+    except ImportError:
+        return None
+    return lambda: files.open(url)
+
+
 def remote(rowfs, work, places, pages):
-    server = Server(work + "/data", 0.03)
+    server = Server(work, 0.03)
     mount = work + "/remote"
-    run(rowfs, "mount", server.url() + "/set.lance", mount, "--cache-dir",
+    run(rowfs, "mount", server.url() + "/data/set.lance", mount, "--cache-dir",
         work + "/cache2")
     try:
         for name, items, pattern in (
@@ -172,14 +208,16 @@ def remote(rowfs, work, places, pages):
             file = "big.tif" if name == "region" else "pages.tif"
             read = reader(row_of(mount, file) + "/image", pattern)
             read(items[0])
-            server.requests = server.bytes = 0
-            ours = ms_each(read, items[1:])
-            count = len(items) - 1
-            print(f"{name}, 30 ms away: {ours:.0f} ms, "
-                  f"{server.requests / count:.2f} requests, "
-                  f"{server.bytes / count / 1e3:.0f} kB each", flush=True)
+            ours = count_remote(f"{name}, 30 ms away", server, read, items[1:])
             size = os.path.getsize(work + "/in/" + file)
-            print(f"{'':4}the file has {size / 1e6:.1f} MB", flush=True)
+            compare(f"the whole file, {size / 1e6:.1f} MB", ours, (0, 0, size))
+            opener = over_fsspec(f"{server.url()}/in/{file}")
+            if opener is None:
+                continue
+            peer = (region_by_tifffile if name == "region" else
+                    page_by_tifffile)(opener)
+            compare("rowfs", ours, count_remote(
+                f"{name}, tifffile over fsspec", server, peer, items[1:5]))
     finally:
         run(rowfs, "umount", mount)
 
