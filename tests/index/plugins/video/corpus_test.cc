@@ -111,8 +111,7 @@ const Kind kKinds[] = {
     {"mpeg2_interlaced.mkv",
      "$FF " SRC YUV
      "-c:v mpeg2video -flags +ildct+ilme -g 12 -bf 2 -b:v 1M $OUT"},
-    {"mpeg2.mpg", "$FF " SRC YUV "-c:v mpeg2video -g 12 -bf 2 -b:v 1M $OUT",
-     false},
+    {"mpeg2.mpg", "$FF " SRC YUV "-c:v mpeg2video -g 12 -bf 2 -b:v 1M $OUT"},
     {"mpeg4_bframes.avi", "$FF " SRC YUV "-c:v mpeg4 -g 20 -bf 2 -b:v 1M $OUT"},
     {"mpeg4_bframes.mp4", "$FF " SRC YUV "-c:v mpeg4 -g 20 -bf 2 -b:v 1M $OUT"},
     {"xvid.avi",
