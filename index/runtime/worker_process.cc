@@ -305,7 +305,10 @@ WorkerProcess::Answer WorkerProcess::Call(const WorkerRequest& request,
   Answer answer;
   if (Status s = SendFrame(socket_.get(), EncodeParentMessage(message));
       s.ok()) {
-    answer = Converse(input, out);
+    const int64_t limit_ms = request.op == WorkerOp::kIngest
+                                 ? settings_.ingest_stall_ms
+                                 : settings_.deadline_ms;
+    answer = Converse(limit_ms, input, out);
   } else {
     answer = Bury(s);
   }
@@ -313,14 +316,10 @@ WorkerProcess::Answer WorkerProcess::Call(const WorkerRequest& request,
   return answer;
 }
 
-int64_t WorkerProcess::DeadlineFor(bool is_ingest) const {
-  return Now() + 1'000'000 * (is_ingest ? settings_.ingest_stall_ms
-                                        : settings_.deadline_ms);
-}
-
-WorkerProcess::Answer WorkerProcess::Converse(const IngestInput* input,
+WorkerProcess::Answer WorkerProcess::Converse(int64_t limit_ms,
+                                              const IngestInput* input,
                                               OutputSink* out) {
-  int64_t deadline_ns = DeadlineFor(input != nullptr);
+  int64_t deadline_ns = Now() + 1'000'000 * limit_ms;
   while (true) {
     const Result<WorkerMessage> got = Receive(deadline_ns);
     if (!got.ok()) return Bury(got.status());
@@ -343,7 +342,7 @@ WorkerProcess::Answer WorkerProcess::Converse(const IngestInput* input,
     }
     // Bytes are progress, messages alone are not.
     if (input != nullptr && ingest_bytes_ != moved) {
-      deadline_ns = DeadlineFor(/*is_ingest=*/true);
+      deadline_ns = Now() + 1'000'000 * limit_ms;
     }
   }
 }

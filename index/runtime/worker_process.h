@@ -92,7 +92,8 @@ class WorkerProcess {
   void FollowTo(pid_t pid);
   Status PutRequest(const WorkerRequest& request, ParentMessage* message);
   Status DeliverChunks(const WorkerMessage& message, OutputSink* out);
-  Answer Converse(const IngestInput* input, OutputSink* out);
+  // `limit_ms`: without an answer or, with an input, progress.
+  Answer Converse(int64_t limit_ms, const IngestInput* input, OutputSink* out);
   // One step of a conversation that goes on; false when the worker spoke
   // nonsense, `error` when one of ours failed.
   bool Serve(const WorkerMessage& message, const IngestInput* input,
@@ -100,7 +101,6 @@ class WorkerProcess {
   // The status of a failed start or receive: how the process ended.
   Answer Bury(const Status& received);
   void Kill();
-  int64_t DeadlineFor(bool is_ingest) const;
 
   WorkerSettings settings_;
   pid_t pid_ = -1;

@@ -213,6 +213,14 @@ TEST(Animation, ShowsTheComposedCanvasInAnyOrder) {
   EXPECT_EQ(file->List(".pages").size(), 1u);
 }
 
+TEST(Animation, OfOneFrameIsAPictureWithoutFrames) {
+  auto file = OpenPicture(MakeGif({{0, 4, 2, 1}}));
+
+  for (const auto& entry : file->List("")) EXPECT_NE(entry.name, ".frames");
+  EXPECT_TRUE(file->Lookup(".frames/000000.png").empty());
+  EXPECT_EQ(Row(file->Read(".pages/0001.npy")), (std::vector{2, 2, 2, 2}));
+}
+
 TEST(Animation, DecodesNeighboursTogether) {
   auto file = OpenPicture(
       MakeGif({{0, 4, 0, 1}, {0, 2, 1, 1}, {2, 2, 2, 1}, {0, 4, 1, 1}}));
