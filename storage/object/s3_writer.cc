@@ -121,10 +121,12 @@ Status S3Writer::CompleteIfAbsent() {
       folder + ".rowfs-" + ToHex(Sha256(AsBytes(key_))).substr(0, 16) + ".tmp";
   Status status = store_.PutIfAbsent(place, AsBytes(mark_));
   if (!status.ok()) {
-    return status.code() == Code::kAlreadyExists
-               ? Status(Code::kAlreadyExists,
-                        store_.Uri(key_) + ": another writer is finishing it")
-               : status;
+    // kChanged: it was there, and gone when we looked whose it is.
+    const bool taken = status.code() == Code::kAlreadyExists ||
+                       status.code() == Code::kChanged;
+    return taken ? Status(Code::kAlreadyExists,
+                          store_.Uri(key_) + ": another writer is finishing it")
+                 : status;
   }
   status = store_.Stat(key_).ok()
                ? Status(Code::kAlreadyExists,
