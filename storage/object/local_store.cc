@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "storage/object/posix_file.h"
+#include "storage/base/no_wait.h"
 
 namespace rowfs {
 namespace {
@@ -96,6 +96,15 @@ class LocalWriter final : public ObjectWriter {
   Status status_;
 };
 
+bool SameTime(const timespec& a, const timespec& b) {
+  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+bool SameFile(const struct ::stat& a, const struct ::stat& b) {
+  return a.st_size == b.st_size && SameTime(a.st_mtim, b.st_mtim) &&
+         SameTime(a.st_ctim, b.st_ctim);
+}
+
 // Entry `name` of the open directory; absent when it is neither a file nor a
 // directory, or gone meanwhile.
 std::optional<ListEntry> EntryAt(int directory_fd, const std::string& name) {
@@ -127,13 +136,64 @@ Result<ObjectMeta> LocalStore::Stat(const std::string& path) {
 
 Status LocalStore::ReadAt(const ObjectRef& object, uint64_t offset,
                           MutableByteSpan out) {
-  ObjectMeta meta;
-  ROWFS_ASSIGN_OR_RETURN(const PosixFile file, OpenRegular(object.path, &meta));
-  if (!object.etag.empty() && object.etag != meta.etag) {
-    return {Code::kChanged,
-            object.path + ": the file has changed since it was opened"};
+  std::shared_ptr<const KeptFile> kept = FindKept(object);
+  if (NoWaitScope::Active()) {
+    return kept ? PReadCached(kept->file, object.path, offset, out)
+                : NoWaitScope::Refuse();
   }
-  return PReadAll(file, object.path, offset, out);
+  if (kept == nullptr) {
+    auto opened = std::make_shared<KeptFile>();
+    opened->path = object.path;
+    ROWFS_ASSIGN_OR_RETURN(opened->file,
+                           OpenRegular(object.path, &opened->meta));
+    if (!object.etag.empty() && object.etag != opened->meta.etag) {
+      return {Code::kChanged,
+              object.path + ": the file has changed since it was opened"};
+    }
+    kept = opened;
+    if (!object.etag.empty() &&
+        ::fstat(opened->file.fd(), &opened->status) == 0) {
+      const auto still = MetaOf(opened->status, object.path);
+      if (still.ok() && still.value().etag == object.etag) Keep(kept);
+    }
+  }
+  return PReadAll(kept->file, object.path, offset, out);
+}
+
+std::shared_ptr<const LocalStore::KeptFile> LocalStore::FindKept(
+    const ObjectRef& object) {
+  std::shared_ptr<const KeptFile> found;
+  if (object.etag.empty()) return found;  // whatever has that name now
+  {
+    const MutexLock lock(mu_);
+    for (auto it = kept_.begin(); it != kept_.end(); ++it) {
+      if ((*it)->path != object.path) continue;
+      kept_.splice(kept_.begin(), kept_, it);
+      found = *it;
+      break;
+    }
+  }
+  if (found == nullptr) return found;
+  struct ::stat now {};
+  // The last name a file loses changes its ctime, so this sees a file that was
+  // replaced as well.
+  if (found->meta.etag == object.etag && ::fstat(found->file.fd(), &now) == 0 &&
+      SameFile(now, found->status)) {
+    return found;
+  }
+  const MutexLock lock(mu_);
+  kept_.remove(found);
+  return nullptr;
+}
+
+void LocalStore::Keep(std::shared_ptr<const KeptFile> file) {
+  std::shared_ptr<const KeptFile> oldest;  // closed without the lock
+  const MutexLock lock(mu_);
+  kept_.push_front(std::move(file));
+  if (kept_.size() > kFilesKept) {
+    oldest = std::move(kept_.back());
+    kept_.pop_back();
+  }
 }
 
 Result<ObjectStore::Tail> LocalStore::ReadTail(const std::string& path,

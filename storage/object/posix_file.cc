@@ -1,7 +1,10 @@
 #include "storage/object/posix_file.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/random.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <array>
@@ -9,6 +12,7 @@
 #include <system_error>
 
 #include "storage/base/hash.h"
+#include "storage/base/no_wait.h"
 
 namespace rowfs {
 namespace {
@@ -116,6 +120,27 @@ Status PReadAll(const PosixFile& file, const std::string& path, uint64_t offset,
     }
     out = out.subspan(static_cast<size_t>(n));
     offset += static_cast<uint64_t>(n);
+  }
+  return {};
+}
+
+Status PReadCached(const PosixFile& file, const std::string& path,
+                   uint64_t offset, MutableByteSpan out) {
+  if (offset > static_cast<uint64_t>(INT64_MAX)) {
+    return PReadAll(file, path, offset, out);
+  }
+  const iovec into = {out.data(), out.size()};
+  const ssize_t n =
+      ::preadv2(file.fd(), &into, 1, static_cast<off_t>(offset), RWF_NOWAIT);
+  // A file system that is memory has no such reads, and needs none.
+  struct statfs system {};
+  if (n < 0 && errno == EOPNOTSUPP && ::fstatfs(file.fd(), &system) == 0 &&
+      system.f_type == TMPFS_MAGIC) {
+    return PReadAll(file, path, offset, out);
+  }
+  // Less than all: the rest is on the disk, or the file has ended.
+  if (n < 0 || static_cast<size_t>(n) < out.size()) {
+    return NoWaitScope::Refuse();
   }
   return {};
 }

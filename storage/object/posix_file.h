@@ -51,6 +51,10 @@ Result<ObjectMeta> MetaOf(const struct ::stat& status, const std::string& path);
 // Exactly out.size() bytes; kOutOfRange when the file ends first.
 Status PReadAll(const PosixFile& file, const std::string& path, uint64_t offset,
                 MutableByteSpan out);
+// The same from the page cache alone: NoWaitScope::Refuse where a disk would
+// have to be asked. Requires: NoWaitScope::Active().
+Status PReadCached(const PosixFile& file, const std::string& path,
+                   uint64_t offset, MutableByteSpan out);
 Status WriteAll(const PosixFile& file, const std::string& path, ByteSpan bytes);
 
 // 24 hex digits nobody else has, for temporary names and writers' marks.

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "storage/base/no_wait.h"
 #include "storage/read/block_cache.h"
 #include "storage/read/fetch_queue.h"
 #include "storage/read/meta_keeper.h"
@@ -396,7 +397,7 @@ Result<std::vector<Bytes>> ObjectReader::ReadMany(
     requests[i].resize(plan.requests[i].size());
     AddParts(plan.requests[i].begin, requests[i], kind, &tasks);
   }
-  if (context_.pool != nullptr) {
+  if (context_.pool != nullptr && !NoWaitScope::Active()) {
     ROWFS_RETURN_IF_ERROR(RunAll(*context_.pool, tasks));
   } else {
     for (const auto& task : tasks) ROWFS_RETURN_IF_ERROR(task());

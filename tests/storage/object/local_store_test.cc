@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "storage/base/no_wait.h"
 #include "storage/base/thread_pool.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -30,6 +31,57 @@ TEST(LocalStore, RefusesPipesAndDevicesWithoutWaiting) {
               HasCode(Code::kPermissionDenied));
   EXPECT_THAT(store.ReadTail("/dev/zero", 1), HasCode(Code::kPermissionDenied));
   EXPECT_TRUE(store.List(folder.path()).value().empty());
+}
+
+TEST(LocalStore, AFileThatIsKeptOpenIsSeenToChange) {
+  const TempDir folder;
+  LocalStore store;
+  const std::string path = folder / "file";
+  Bytes out(3);
+  const auto etag = [&] { return store.Stat(path).value().etag; };
+  WriteFile(path, "one");
+  std::string seen = etag();
+  for (int i = 0; i < 3; ++i) EXPECT_OK(store.ReadAt({path, seen}, 0, out));
+  EXPECT_EQ(AsText(out), "one");
+
+  WriteFile(folder / "other", "two");
+  fs::rename(folder / "other", path);
+  EXPECT_THAT(store.ReadAt({path, seen}, 0, out), HasCode(Code::kChanged));
+  seen = etag();
+  EXPECT_OK(store.ReadAt({path, seen}, 0, out));
+  EXPECT_EQ(AsText(out), "two");
+
+  fs::resize_file(path, 2);
+  EXPECT_THAT(store.ReadAt({path, seen}, 0, out), HasCode(Code::kChanged));
+
+  WriteFile(path, "six");
+  seen = etag();
+  EXPECT_OK(store.ReadAt({path, seen}, 0, out));
+  fs::remove(path);
+  EXPECT_THAT(store.ReadAt({path, seen}, 0, out), HasCode(Code::kNotFound));
+}
+
+TEST(LocalStore, ReadsWithoutWaitingWhatIsOpenAndInMemory) {
+  const TempDir folder;
+  LocalStore store;
+  const std::string path = folder / "file";
+  WriteFile(path, std::string(10'000, 'x'));
+  const std::string etag = store.Stat(path).value().etag;
+  Bytes out(10'000);
+  {
+    const NoWaitScope scope;  // opening it may wait
+    EXPECT_THAT(store.ReadAt({path, etag}, 0, out),
+                HasCode(Code::kUnavailable));
+    EXPECT_TRUE(scope.refused());
+  }
+  EXPECT_OK(store.ReadAt({path, etag}, 0, out));
+  {
+    // A file system that cannot say what is in memory refuses.
+    const NoWaitScope scope;
+    const Status status = store.ReadAt({path, etag}, 0, out);
+    EXPECT_EQ(status.ok(), !scope.refused());
+  }
+  EXPECT_FALSE(NoWaitScope::Active());
 }
 
 TEST(LocalStore, RefusesPathsTheSystemWouldCut) {
