@@ -156,7 +156,10 @@ Result<CellRef> FindCell(const Row& row, const CellPath& path) {
 
 Dataset::Dataset(std::string source, std::unique_ptr<TableSource> table,
                  const DatasetOptions& options)
-    : source_(std::move(source)), table_(std::move(table)), options_(options) {
+    : source_(std::move(source)),
+      table_(std::move(table)),
+      file_rows_(dynamic_cast<const FileRows*>(table_.get())),
+      options_(options) {
   FindRoles();
 }
 

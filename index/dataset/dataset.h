@@ -19,6 +19,7 @@
 
 #include "index/dataset/blob.h"
 #include "storage/base/sync.h"
+#include "storage/table/file_rows.h"
 #include "storage/table/table_source.h"
 
 namespace rowfs {
@@ -82,6 +83,8 @@ class Dataset {
 
   const std::string& source() const { return source_; }
   TableSource& table() const { return *table_; }
+  // What the table offers besides, if it does: null.
+  const FileRows* file_rows() const { return file_rows_; }
   uint64_t row_count() const { return table_->row_count(); }
   const std::vector<Column>& columns() const { return columns_; }
   // Index into columns(); absent when there is none.
@@ -124,6 +127,7 @@ class Dataset {
 
   const std::string source_;
   const std::unique_ptr<TableSource> table_;
+  const FileRows* const file_rows_;
   const DatasetOptions options_;
   std::vector<Column> columns_;
   mutable Mutex mu_;

@@ -37,6 +37,7 @@ constexpr std::string_view kValues =
     " json jsonl jsn txt text transcript caption cls cls2 index inx id csv tsv "
     "html xml md yaml yml npy npz pth pt pyd pkl pickle ten tb mp msg cbor "
     "safetensors parquet arrow zip gz zst tar py log srt vtt ";
+constexpr std::string_view kPictures = " jpg jpeg png bmp ";
 constexpr std::string_view kVague = " bin dat data raw blob ";
 
 std::string LowerCase(std::string_view text) {
@@ -63,6 +64,10 @@ std::string_view MediaTypeOfExtension(std::string_view extension) {
 
 bool IsValueExtension(std::string_view extension) {
   return IsOneOf(kValues, extension);
+}
+
+bool IsPictureExtension(std::string_view extension) {
+  return IsOneOf(kPictures, extension);
 }
 
 bool IsVagueExtension(std::string_view extension) {

@@ -15,5 +15,8 @@ bool IsValueExtension(std::string_view extension);
 // "bin", "dat", none at all: what writers put on anything.
 bool IsVagueExtension(std::string_view extension);
 
+// One picture a file: views of it are asked for by name, and none is listed.
+bool IsPictureExtension(std::string_view extension);
+
 }  // namespace rowfs
 #endif  // ROWFS_STORAGE_PACK_EXTENSIONS_H_

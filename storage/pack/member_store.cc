@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "storage/base/no_wait.h"
+
 namespace rowfs {
 namespace {
 
@@ -31,6 +33,8 @@ class MemberStore final : public ObjectStore {
   }
   Status ReadAt(const ObjectRef& object, uint64_t offset,
                 MutableByteSpan out) override {
+    // Members that are read this way are far away or have to be decoded.
+    if (NoWaitScope::Active()) return NoWaitScope::Refuse();
     const auto i = Number(object.path);
     if (!i) return {Code::kNotFound, object.path + ": no such member"};
     return pack_->ReadMember(*i, offset, out);

@@ -9,6 +9,7 @@
 #include "storage/pack/folder_pack.h"
 #include "storage/pack/member_rows.h"
 #include "storage/pack/shard_list.h"
+#include "storage/table/file_rows.h"
 
 namespace rowfs {
 namespace {
@@ -25,6 +26,7 @@ constexpr std::string_view kNameSuffix = "rowfs:name_suffix";
 constexpr std::string_view kMediaType = "rowfs:media_type";
 constexpr std::string_view kViews = "rowfs:views";
 constexpr std::string_view kNoFile = "rowfs:no_file";
+constexpr std::string_view kQuick = "rowfs:quick";
 
 bool IsText(const MemberRows::Column& column) {
   return column.readable && column.size_max <= kTextBytesMax &&
@@ -39,7 +41,7 @@ Field MakeField(std::string name, TypeId type) {
   return field;
 }
 
-class PackSource final : public TableSource {
+class PackSource final : public TableSource, public FileRows {
  public:
   PackSource(std::string format, MemberRows rows,
              std::vector<std::string> shard_names,
@@ -69,11 +71,15 @@ class PackSource final : public TableSource {
   Result<std::vector<TableVersion>> Versions() override {
     return std::vector<TableVersion>();
   }
+  std::optional<std::vector<File>> FilesOf(uint64_t row) const override;
+  Result<BlobSource> OpenFile(uint64_t row, size_t field) const override;
 
  private:
   using Parts = std::vector<MemberRows::Part>;
 
   bool Remote() const;
+  // Whether rows come from memory and members from shards that stay open.
+  bool Quick() const;
   void MakeSchema();
   void MakeFingerprint();
   BlobCell CellOf(const MemberRows::Part& part) const;
@@ -86,7 +92,8 @@ class PackSource final : public TableSource {
   const MemberRows rows_;
   const std::vector<std::string> shard_names_;
   const std::vector<std::string> damaged_shards_;  // why they are left out
-  Schema schema_;  // the key, then rows_.columns()
+  Schema schema_;                       // the key, then rows_.columns()
+  std::vector<bool> has_listed_views_;  // of rows_.columns()
   std::string fingerprint_;
 };
 
@@ -110,6 +117,8 @@ void DescribeFiles(std::string_view suffix, bool remote, Field* field) {
     field->metadata.emplace_back(kViews, "none");
   } else if (IsVagueExtension(extension)) {
     field->metadata.emplace_back(kViews, "by_magic");
+  } else if (IsPictureExtension(extension)) {
+    field->metadata.emplace_back(kViews, "by_name");
   }
 }
 
@@ -120,11 +129,19 @@ bool PackSource::Remote() const {
                      });
 }
 
+bool PackSource::Quick() const {
+  return !Remote() && std::none_of(rows_.packs().begin(), rows_.packs().end(),
+                                   [](const std::shared_ptr<const Pack>& pack) {
+                                     return pack->kind() == "folder";
+                                   });
+}
+
 void PackSource::MakeSchema() {
   const bool single = rows_.rule() == RowRule::kMember;
   const std::string key = single ? "file_name" : "__key__";
   schema_.fields.push_back(MakeField(key, TypeId::kString));
   schema_.fields.back().metadata.emplace_back(kNoFile, "true");
+  if (Quick()) schema_.fields.back().metadata.emplace_back(kQuick, "true");
   std::set<std::string> taken = {key};
   for (const MemberRows::Column& column : rows_.columns()) {
     std::string name = column.suffix.empty() ? "file" : column.suffix;
@@ -140,6 +157,7 @@ void PackSource::MakeSchema() {
     if (!column.suffix.empty()) {
       field.metadata.emplace_back(kNameSuffix, "." + column.suffix);
     }
+    has_listed_views_.push_back(!text && !field.FindMetadata(kViews));
     schema_.fields.push_back(std::move(field));
   }
 }
@@ -190,6 +208,34 @@ Json PackSource::Describe() const {
     facts.Add("skipped_first", std::move(names));
   }
   return facts;
+}
+
+std::optional<std::vector<FileRows::File>> PackSource::FilesOf(
+    uint64_t row) const {
+  const Parts parts = rows_.Row(row);
+  std::vector<File> files;
+  for (const MemberRows::Part& part : parts) {
+    if (part.about.fault != MemberFault::kNone ||
+        has_listed_views_[part.column]) {
+      return {};
+    }
+    // All files of a row are called after its key, which is the first one's.
+    std::string_view key = parts[0].about.name;
+    if (rows_.rule() != RowRule::kMember) key = SplitMemberName(key).key;
+    std::string name(key.substr(key.rfind('/') + 1));
+    const std::string& suffix = rows_.columns()[part.column].suffix;
+    if (!suffix.empty()) name += "." + suffix;
+    files.push_back({std::move(name), part.about.size, part.column + 1});
+  }
+  return files;
+}
+
+Result<BlobSource> PackSource::OpenFile(uint64_t row, size_t field) const {
+  const Parts parts = rows_.Row(row);
+  const MemberRows::Part* part =
+      field == 0 ? nullptr : FindPart(parts, field - 1);
+  if (part == nullptr) return Status(Code::kNotFound, "no such file");
+  return Open(part->member);
 }
 
 BlobCell PackSource::CellOf(const MemberRows::Part& part) const {

@@ -84,8 +84,15 @@ class ZipPack final : public Pack {
   Result<BlobSource> OpenMember(uint64_t i) const override {
     const Member member = contents_.members.Get(i);
     ROWFS_RETURN_IF_ERROR(FaultOf(member, shard_->uri()));
-    if (remote_ || member.coding != MemberCoding::kStored) {
+    if (member.coding != MemberCoding::kStored) {
       return OpenThroughPack(shared_from_this(), i, context_);
+    }
+    if (remote_) {
+      // The shard's reader counts, keeps and reads ahead, over the ends of
+      // members too.
+      ReadContext plain;
+      plain.pool = context_.pool;
+      return OpenThroughPack(shared_from_this(), i, plain);
     }
     BlobSource source;
     ROWFS_ASSIGN_OR_RETURN(const uint64_t begin, DataBegin(i, member));
@@ -117,9 +124,12 @@ class ZipPack final : public Pack {
     return shard_->uri() + ": member " + member.name;
   }
 
-  Status ReadShard(uint64_t offset, MutableByteSpan out) const {
-    // Not through the reader's cache: what the member's own reader keeps would
-    // be kept twice.
+  Status ReadShard(const Member& member, uint64_t offset,
+                   MutableByteSpan out) const {
+    if (remote_ && member.coding == MemberCoding::kStored) {
+      return shard_->ReadAt(offset, out, ReadKind::kData);
+    }
+    // Not through the reader's cache: what a member decodes to is kept instead.
     const Location& at = shard_->location();
     return at.store->ReadAt({at.path, shard_->meta().etag}, offset, out);
   }
@@ -162,7 +172,7 @@ class ZipPack final : public Pack {
     if (const auto known = Checked(i)) return *known;
     const uint64_t name_bytes = member.stored_name().size();
     Bytes head(kZipLocalHeaderBytes + name_bytes);
-    ROWFS_RETURN_IF_ERROR(ReadShard(member.offset, head));
+    ROWFS_RETURN_IF_ERROR(ReadShard(member, member.offset, head));
     Result<uint64_t> begin = Check(i, member, head);
     if (begin.status().code() != Code::kOutOfRange) return begin;
     return Status(Code::kCorruption,
@@ -177,16 +187,16 @@ class ZipPack final : public Pack {
     if (!begin && offset > kReadThroughBytes) {
       ROWFS_ASSIGN_OR_RETURN(begin, DataBegin(i, member));
     }
-    if (begin) return ReadShard(*begin + offset, out);
+    if (begin) return ReadShard(member, *begin + offset, out);
     const uint64_t name_bytes = member.stored_name().size();
     const uint64_t extra = std::min(member.slack, kExtraGuessBytes);
     Bytes bytes(kZipLocalHeaderBytes + name_bytes + extra + offset +
                 out.size());
-    ROWFS_RETURN_IF_ERROR(ReadShard(member.offset, bytes));
+    ROWFS_RETURN_IF_ERROR(ReadShard(member, member.offset, bytes));
     ROWFS_ASSIGN_OR_RETURN(begin, Check(i, member, bytes));
     const uint64_t skip = *begin - member.offset + offset;
     if (skip + out.size() > bytes.size())
-      return ReadShard(*begin + offset, out);
+      return ReadShard(member, *begin + offset, out);
     std::copy_n(bytes.begin() + static_cast<int64_t>(skip), out.size(),
                 out.begin());
     return {};

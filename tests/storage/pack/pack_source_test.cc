@@ -4,6 +4,7 @@
 
 #include "storage/pack/member_rows.h"
 #include "storage/pack/shard_list.h"
+#include "storage/table/file_rows.h"
 #include "tests/storage/pack/pack_reads.h"
 #include "tests/storage/pack/tar_builder.h"
 #include "tests/storage/pack/zip_builder.h"
@@ -100,6 +101,29 @@ TEST(PackSourceTest, SamplesAreRunsOfOneKey) {
   EXPECT_EQ(Cell(*table, 2, "cls"), "4");
   EXPECT_THAT(WriteJson(table->Describe()), HasSubstr("README"));
   EXPECT_EQ(table->schema().fields[3].type->id, TypeId::kString);
+}
+
+TEST(PackSourceTest, RowsAreFilesWithoutBeingMade) {
+  const auto store = StoreOf({{"x.tar", TarOf({{"a/1.JPG", "picture"},
+                                               {"a/1.cls", "4"},
+                                               {"a/2.bin", "bytes"},
+                                               {"a/3.mp4", "film"}})}});
+  const Table table = OpenTable(store, "x.tar", "webdataset");
+  const auto* rows = dynamic_cast<const FileRows*>(table.get());
+  ASSERT_NE(rows, nullptr);
+
+  const auto first = rows->FilesOf(0);
+  ASSERT_TRUE(first.has_value());
+  ASSERT_EQ(first->size(), 2u);
+  EXPECT_EQ(first->at(0).name, "1.jpg");
+  EXPECT_EQ(first->at(0).size, 7u);
+  EXPECT_EQ(first->at(1).name, "1.cls");
+  EXPECT_EQ(TextOfSource(rows->OpenFile(0, first->at(1).field)), "4");
+  EXPECT_EQ(TextOfSource(rows->OpenFile(1, rows->FilesOf(1)->at(0).field)),
+            "bytes");
+  EXPECT_THAT(rows->OpenFile(1, first->at(0).field), HasCode(Code::kNotFound));
+  // There is more to say about a film than its name.
+  EXPECT_FALSE(rows->FilesOf(2).has_value());
 }
 
 TEST(PackSourceTest, NothingOfRepeatedKeysAndSuffixesIsLost) {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include "storage/base/thread_pool.h"
+#include "storage/read/block_cache.h"
 #include "tests/storage/pack/pack_reads.h"
 #include "tests/storage/pack/zip_builder.h"
 #include "tests/support/memory_store.h"
@@ -360,6 +362,35 @@ TEST(ZipPackTest, ALongDirectoryOfARemoteZipIsReadOnce) {
   EXPECT_EQ(store->TakeLog().size(), 1u);
   EXPECT_EQ(again->members().size(), 3000u);
   EXPECT_EQ(Content(*again, std::string(100, 'n') + "42"), "x");
+}
+
+TEST(ZipPackTest, MembersReadInOrderComeInFewRequests) {
+  constexpr size_t kMembers = 2000;
+  constexpr size_t kBytes = 5000;
+  ZipBuilder zip;
+  for (size_t i = 0; i < kMembers; ++i) {
+    zip.Add(std::to_string(i) + ".bin", std::string(kBytes, 'a' + i % 26));
+  }
+  StoreCapabilities capabilities;
+  capabilities.remote = true;
+  auto store = std::make_shared<MemoryStore>(capabilities);
+  store->Put("x.zip", zip.Finish());
+  BlockCache cache(64 << 20, nullptr);
+  ReadStats stats;
+  ReadaheadBudget ahead;
+  ahead.bytes_max = 32 << 20;
+  ThreadPool pool(2, 64);
+  OpenContext context;
+  context.read = {
+      .stats = &stats, .cache = &cache, .pool = &pool, .ahead = &ahead};
+  ASSERT_OK_AND_ASSIGN(const auto pack, OpenZip({store, "x.zip"}, context));
+  store->TakeLog();
+  for (size_t i = 0; i < kMembers; ++i) {
+    EXPECT_EQ(TextOfSource(pack->OpenMember(i)),
+              std::string(kBytes, 'a' + i % 26));
+  }
+  EXPECT_LT(store->TakeLog().size(), 100u);
+  EXPECT_LT(stats.data.requests, 100u);  // what was asked, once
 }
 
 TEST(ZipPackTest, ReferencesSplitAtTheFirstDoubleColon) {

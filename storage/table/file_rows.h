@@ -1,0 +1,38 @@
+// What a table can offer besides its columns when its rows are nothing but
+// files with names and sizes, as those of a pack are: a file of a row is found
+// and opened without making the row.
+//
+// Thread-safe.
+#ifndef ROWFS_STORAGE_TABLE_FILE_ROWS_H_
+#define ROWFS_STORAGE_TABLE_FILE_ROWS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/table/table_source.h"
+
+namespace rowfs {
+
+class FileRows {
+ public:
+  struct File {
+    std::string name;  // as its column says files are called, not escaped
+    uint64_t size = 0;
+    size_t field = 0;  // in the table's schema
+  };
+
+  virtual ~FileRows() = default;
+
+  // The files of `row`, from memory. Absent when there is more to know about
+  // one of them: it cannot be read, or may have listed views. Requires: row <
+  // row_count().
+  virtual std::optional<std::vector<File>> FilesOf(uint64_t row) const = 0;
+  // The bytes of the file in `field`, as TableSource::OpenBlob. kNotFound where
+  // the row has none.
+  virtual Result<BlobSource> OpenFile(uint64_t row, size_t field) const = 0;
+};
+
+}  // namespace rowfs
+#endif  // ROWFS_STORAGE_TABLE_FILE_ROWS_H_
