@@ -9,10 +9,16 @@
 #include <string>
 
 #include "storage/parquet/arrow_glue.h"
+#include "storage/parquet/arrow_rows.h"
 #include "storage/parquet/from_arrow.h"
 
 namespace rowfs {
 namespace {
+
+// Record batches up to this are read whole, and kept for their other rows.
+constexpr uint64_t kWholeBatchBytesMax = 64 << 10;
+// What a scan holds of a large one at a time.
+constexpr uint64_t kScanBytes = 8 << 20;
 
 // The body of one message as a file of its own.
 class BodyFile final : public arrow::io::RandomAccessFile {
@@ -212,6 +218,23 @@ Result<ArrowFile::Columns> ArrowFile::ReadBatch(size_t batch,
   return columns;
 }
 
+bool ArrowFile::IsLarge(size_t batch) const {
+  const IpcMessage& message = index_.batches[batch];
+  return message.body.size() > kWholeBatchBytesMax && !message.compressed &&
+         index_.dictionaries.empty() && arrow_schema_->is_native_endian();
+}
+
+Result<std::vector<Array>> ArrowFile::ReadRows(
+    size_t batch, std::span<const uint64_t> rows,
+    std::span<const size_t> fields) const {
+  const std::string what = reader_->uri();
+  Result<std::vector<Array>> read = Guarded(what, [&] {
+    return ReadRowsOfBatch(reader_, index_.batches[batch], arrow_schema_,
+                           OptionsFor(fields), rows);
+  });
+  return read.ok() ? std::move(read) : read.status().With(what);
+}
+
 Result<std::vector<Array>> ArrowFile::Take(std::span<const uint64_t> rows,
                                            std::span<const size_t> fields) {
   std::vector<std::vector<Array>> parts(fields.size());
@@ -220,6 +243,14 @@ Result<std::vector<Array>> ArrowFile::Take(std::span<const uint64_t> rows,
     std::vector<uint64_t> local;
     for (; i < rows.size() && rows[i] < batch_rows_[batch + 1]; ++i) {
       local.push_back(rows[i] - batch_rows_[batch]);
+    }
+    if (IsLarge(batch) && !fields.empty()) {
+      ROWFS_ASSIGN_OR_RETURN(std::vector<Array> columns,
+                             ReadRows(batch, local, fields));
+      for (size_t c = 0; c < fields.size(); ++c) {
+        parts[c].push_back(std::move(columns[c]));
+      }
+      continue;
     }
     ROWFS_ASSIGN_OR_RETURN(const Columns columns,
                            ReadBatch(batch, fields, true));
@@ -251,6 +282,7 @@ class ArrowFileScan final : public BatchReader {
     RecordBatch out;
     if (rows_.empty()) return out;
     const size_t batch = file_.BatchOf(rows_.begin);
+    if (file_.IsLarge(batch) && !fields_.empty()) return NextRows(batch);
     if (columns_.empty() || batch != batch_) {
       columns_.clear();  // before the next are read, not after
       ROWFS_ASSIGN_OR_RETURN(columns_, file_.ReadBatch(batch, fields_, false));
@@ -267,6 +299,25 @@ class ArrowFileScan final : public BatchReader {
   }
 
  private:
+  // The next rows of a large batch, as many as are held at a time.
+  Result<RecordBatch> NextRows(size_t batch) {
+    const uint64_t first = file_.batch_rows_[batch];
+    const IpcMessage& message = file_.index_.batches[batch];
+    const uint64_t row_bytes =
+        message.body.size() / std::max<uint64_t>(message.row_count, 1) + 1;
+    RecordBatch out;
+    out.row_count = std::min({batch_rows_, rows_.size(),
+                              file_.batch_rows_[batch + 1] - rows_.begin,
+                              std::max<uint64_t>(kScanBytes / row_bytes, 1)});
+    std::vector<uint64_t> rows;
+    for (uint64_t i = 0; i < out.row_count; ++i) {
+      rows.push_back(rows_.begin - first + i);
+    }
+    ROWFS_ASSIGN_OR_RETURN(out.columns, file_.ReadRows(batch, rows, fields_));
+    rows_.begin += out.row_count;
+    return out;
+  }
+
   const ArrowFile& file_;
   const std::vector<size_t> fields_;
   ByteRange rows_;

@@ -30,11 +30,12 @@ class ArrowFile final : public RowFile {
   const Schema& schema() const override { return schema_; }
   uint64_t row_count() const override { return batch_rows_.back(); }
 
-  // Reads the fields' buffers of each record batch that has one of the rows;
-  // with dictionaries also those and whole batches.
+  // Of a large record batch reads what the rows lie in; of a small one, or one
+  // with compressed buffers, the fields' buffers; with dictionaries these and
+  // whole batches.
   Result<std::vector<Array>> Take(std::span<const uint64_t> rows,
                                   std::span<const size_t> fields) override;
-  // One record batch in memory at a time.
+  // Some 8 MiB of a large record batch in memory at a time, else all of it.
   Result<std::unique_ptr<BatchReader>> Scan(std::span<const size_t> fields,
                                             uint64_t begin, uint64_t end,
                                             uint64_t batch_rows) override;
@@ -49,6 +50,11 @@ class ArrowFile final : public RowFile {
 
   Status Load();
   size_t BatchOf(uint64_t row) const;
+  // Whether a batch is large, and rows of it can be read by themselves.
+  bool IsLarge(size_t batch) const;
+  Result<std::vector<Array>> ReadRows(size_t batch,
+                                      std::span<const uint64_t> rows,
+                                      std::span<const size_t> fields) const;
   // Fields of a record batch, kept for later when `keep`.
   Result<Columns> ReadBatch(size_t batch, std::span<const size_t> fields,
                             bool keep) const;

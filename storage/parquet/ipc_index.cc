@@ -109,6 +109,7 @@ Result<IpcMessage> Describe(const ObjectReader& reader, uint64_t begin,
   message.begin = begin;
   message.metadata = metadata;
   message.row_count = head.row_count;
+  message.compressed = head.compressed;
   if (metadata.end > reader.size() ||
       head.body_size > reader.size() - metadata.end) {
     return Bad("the file is cut off inside it");
@@ -232,6 +233,8 @@ Result<IpcHead> ParseIpcHead(ByteSpan metadata) {
   if (!batch) return Bad("a record batch without a head");
   ROWFS_ASSIGN_OR_RETURN(head.row_count, batch->Int(0, 8, 0));
   if (head.row_count > INT64_MAX) return Bad("a negative number of rows");
+  ROWFS_ASSIGN_OR_RETURN(const auto compression, batch->Child(3));
+  head.compressed = compression.has_value();
   return head;
 }
 

@@ -16,7 +16,8 @@ namespace rowfs {
 struct IpcMessage {
   ByteRange metadata;  // the flatbuffer
   ByteRange body;
-  uint64_t row_count = 0;  // of a record batch
+  uint64_t row_count = 0;   // of a record batch
+  bool compressed = false;  // each buffer of a record batch by itself
 
   // The message as it stands in a stream, its prefix included.
   uint64_t begin = 0;
@@ -37,6 +38,7 @@ struct IpcHead {
   Kind kind = Kind::kSchema;
   uint64_t body_size = 0;
   uint64_t row_count = 0;
+  bool compressed = false;
 };
 Result<IpcHead> ParseIpcHead(ByteSpan metadata);
 
