@@ -1,6 +1,7 @@
 // rowfs index build.
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "fs/cli/catalog_values.h"
 #include "fs/cli/commands.h"
@@ -174,8 +175,11 @@ Result<Catalogs> CatalogsFor(const Args& args, const Session& session,
 Result<Summary> Build(Env& env, const Args& args) {
   ROWFS_ASSIGN_OR_RETURN(const auto session,
                          Session::Make(args, args.Get("--format")));
+  std::optional<OpeningProgress> opening;
+  opening.emplace(env, nullptr, session->stats());
   ROWFS_ASSIGN_OR_RETURN(const auto dataset,
                          session->OpenDataset(args.operands[1]));
+  opening.reset();
   ROWFS_ASSIGN_OR_RETURN(PluginRegistry * plugins, session->Plugins());
   ROWFS_ASSIGN_OR_RETURN(const Catalogs catalogs,
                          CatalogsFor(args, *session, *dataset));

@@ -53,10 +53,11 @@ Result<MountOptions> ParseMountOptions(const Args& args) {
 
 // Open the source, mount and serve until unmounted. `ready` is called when the
 // mount answers.
-Status Serve(const Args& args, MountOptions options, Logger& log,
+Status Serve(Env& env, const Args& args, MountOptions options, Logger& log,
              const std::function<void()>& ready) {
   options.log = &log;
-  ROWFS_ASSIGN_OR_RETURN(const auto session, TreeSession::Open(args, &log));
+  ROWFS_ASSIGN_OR_RETURN(const auto session,
+                         TreeSession::Open(args, &log, &env));
   options.source = session->dataset().source();
   if (const std::string why = session->catalog_problem(); !why.empty()) {
     log.Log(LogLevel::kWarn, "catalog", why);
@@ -84,7 +85,7 @@ int ServeInForeground(Env& env, const Args& args, const MountOptions& options) {
   Logger log(LogLevelFromEnvironment(), [&](std::string_view line) {
     env.err << "rowfs: " << line << std::endl;
   });
-  const Status status = Serve(args, options, log, [&] {
+  const Status status = Serve(env, args, options, log, [&] {
     env.err << "rowfs: mounted at " << options.mountpoint << "; Ctrl-C unmounts"
             << std::endl;
   });
@@ -102,7 +103,7 @@ int ServeInBackground(Env& env, const Args& args, const MountOptions& options) {
   // The child. Its log stays readable in .rowfs/log.
   Logger log(LogLevelFromEnvironment(), nullptr);
   const Status status =
-      Serve(args, options, log, [&] { daemon.value()->ReportReady(); });
+      Serve(env, args, options, log, [&] { daemon.value()->ReportReady(); });
   if (!status.ok()) {
     std::ostringstream line;
     Env child{env.out, line};

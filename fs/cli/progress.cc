@@ -1,6 +1,7 @@
 #include "fs/cli/progress.h"
 
 #include <array>
+#include <chrono>
 #include <cstdio>
 
 namespace rowfs {
@@ -28,6 +29,43 @@ void Progress::Update(uint64_t done, uint64_t total, const std::string& unit,
            << "] " << done << "/" << total << " " << unit << ", "
            << HumanBytes(bytes) << ", "
            << HumanBytes(static_cast<uint64_t>(rate)) << "/s" << std::flush;
+}
+
+OpeningProgress::OpeningProgress(Env& env, Logger* log, const ReadStats& stats)
+    : env_(env), log_(log), stats_(stats), pool_(1, 1) {
+  pool_.Submit([this] { Tell(); });
+}
+
+OpeningProgress::~OpeningProgress() {
+  const MutexLock lock(mu_);
+  done_ = true;
+  opened_.NotifyOne();
+}
+
+void OpeningProgress::Tell() {
+  constexpr std::chrono::milliseconds kTurn(250);
+  constexpr int kFirstLine = 4;  // turns until the first is drawn
+  constexpr int kLogEvery = 20;  // turns
+  bool drawn = false;
+  for (int turn = 1;; ++turn) {
+    {
+      const MutexLock lock(mu_);
+      if (!done_) opened_.WaitFor(mu_, kTurn);
+      if (done_) break;
+    }
+    const std::string text =
+        "opening: " + HumanBytes(stats_.metadata.bytes + stats_.data.bytes) +
+        " read in " +
+        std::to_string(stats_.metadata.requests + stats_.data.requests) +
+        " requests";
+    if (log_ != nullptr && turn % kLogEvery == 0) {
+      log_->Log(LogLevel::kInfo, "open", text);
+    }
+    if (!env_.terminal || turn < kFirstLine) continue;
+    env_.err << "\r\033[K" << text << std::flush;
+    drawn = true;
+  }
+  if (drawn) env_.err << "\r\033[K" << std::flush;
 }
 
 std::string HumanBytes(uint64_t bytes) {

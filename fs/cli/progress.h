@@ -1,6 +1,6 @@
 // A progress line on a terminal, for anything longer than a second.
 //
-// One thread.
+// One thread each.
 #ifndef ROWFS_FS_CLI_PROGRESS_H_
 #define ROWFS_FS_CLI_PROGRESS_H_
 
@@ -9,6 +9,10 @@
 
 #include "fs/cli/command.h"
 #include "storage/base/clock.h"
+#include "storage/base/log.h"
+#include "storage/base/sync.h"
+#include "storage/base/thread_pool.h"
+#include "storage/read/object_reader.h"
 
 namespace rowfs {
 
@@ -29,6 +33,28 @@ class Progress {
   RealClock clock_;
   const int64_t started_ns_;
   int64_t drawn_ns_ = 0;
+};
+
+// Tells what opening a source has read so far, while that takes longer than a
+// second: the first pass over a tar reads all its headers. A line on a
+// terminal, and one in the log every few seconds.
+class OpeningProgress {
+ public:
+  // What is passed outlives this; `log` may be null.
+  OpeningProgress(Env& env, Logger* log, const ReadStats& stats);
+  // Clears the line.
+  ~OpeningProgress() EXCLUDES(mu_);
+
+ private:
+  void Tell() EXCLUDES(mu_);
+
+  Env& env_;
+  Logger* const log_;
+  const ReadStats& stats_;
+  Mutex mu_;
+  CondVar opened_;
+  bool done_ GUARDED_BY(mu_) = false;
+  ThreadPool pool_;
 };
 
 // "1.5 MB", "812 B".

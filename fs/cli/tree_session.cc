@@ -2,7 +2,12 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <optional>
+
+#include "fs/cli/progress.h"
 #include "fs/cli/row_list.h"
+#include "fs/tree/row_contents.h"
 
 namespace rowfs {
 namespace {
@@ -26,6 +31,22 @@ TreeOptions::Rows RowsLayoutOf(const std::string& text) {
   if (text == "flat") return TreeOptions::Rows::kFlat;
   if (text == "sharded") return TreeOptions::Rows::kSharded;
   return TreeOptions::Rows::kAuto;
+}
+
+// Sizes of metadata.jsonl of more rows are not found out for every `ls -l`.
+constexpr uint64_t kStoredOnlyRowsMax = 250'000;
+
+// Whether no folder of the mount lists files that have to be rendered: all
+// blobs say that they have no views, or none that are listed.
+bool HoldsStoredFilesOnly(const Dataset& dataset) {
+  if (dataset.row_count() > kStoredOnlyRowsMax) return false;
+  for (const Column& column : dataset.columns()) {
+    if (column.role == ColumnRole::kTree) return false;
+    const bool plain = std::ranges::any_of(
+        column.metadata, [](const auto& e) { return e.first == kViewsKey; });
+    if (column.role == ColumnRole::kBlob && !plain) return false;
+  }
+  return true;
 }
 
 Json MountConfig(const Args& args) {
@@ -79,7 +100,7 @@ std::string TreeSession::StatsText() {
 }
 
 Result<std::unique_ptr<TreeSession>> TreeSession::Open(const Args& args,
-                                                       Logger* log) {
+                                                       Logger* log, Env* env) {
   auto self = std::unique_ptr<TreeSession>(new TreeSession());
   ROWFS_ASSIGN_OR_RETURN(self->session_,
                          Session::Make(args, args.Get("--format"), log));
@@ -94,7 +115,12 @@ Result<std::unique_ptr<TreeSession>> TreeSession::Open(const Args& args,
   options.log = log;
   options.config_json = WriteJson(MountConfig(args));
 
-  ROWFS_ASSIGN_OR_RETURN(self->dataset_, session.OpenDataset(args.operands[0]));
+  {
+    std::optional<OpeningProgress> opening;
+    if (env != nullptr) opening.emplace(*env, log, session.stats());
+    ROWFS_ASSIGN_OR_RETURN(self->dataset_,
+                           session.OpenDataset(args.operands[0]));
+  }
   for (const std::string& view : args.GetAll("--view")) {
     ROWFS_ASSIGN_OR_RETURN(options.views.emplace_back(),
                            ReadView(session.stores(), *self->dataset_, view));
@@ -108,6 +134,8 @@ Result<std::unique_ptr<TreeSession>> TreeSession::Open(const Args& args,
       return session.OpenDataset(base + "@v" + std::to_string(version));
     };
   }
+  options.stored_only =
+      !options.open_version && HoldsStoredFilesOnly(*self->dataset_);
   self->catalogs_ = OpenCatalogs(session, *self->dataset_, args.Get("--index"));
   const Catalogs& catalogs = self->catalogs_;
   self->sizes_ = std::make_unique<CatalogSizes>(catalogs);

@@ -37,9 +37,11 @@ inline constexpr Flag kIndexFlag = {
 
 class TreeSession {
  public:
-  // Open args.operands[0] as a tree. `log` outlives the session.
+  // Open args.operands[0] as a tree. `log` outlives the session. With `env` a
+  // terminal sees how it goes on.
   static Result<std::unique_ptr<TreeSession>> Open(const Args& args,
-                                                   Logger* log);
+                                                   Logger* log,
+                                                   Env* env = nullptr);
 
   Tree& tree() { return *tree_; }
   Session& session() { return *session_; }

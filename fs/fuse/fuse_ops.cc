@@ -106,6 +106,14 @@ void OpInit(void* userdata, fuse_conn_info* connection) {
   context.open_unanswered =
       !context.tree.open_needed() &&
       (connection->capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
+  context.opendir_unanswered =
+      context.tree.folders_fixed() &&
+      (connection->capable & FUSE_CAP_NO_OPENDIR_SUPPORT) != 0;
+  // What the kernel keeps is listed once: with attributes, or each name would
+  // be looked up.
+  if (context.opendir_unanswered) {
+    connection->want &= ~unsigned{FUSE_CAP_READDIRPLUS_AUTO};
+  }
   if (context.on_init) context.on_init();
 }
 
@@ -215,9 +223,13 @@ void OpReadLink(fuse_req_t raw, fuse_ino_t node) {
 
 // ---- folders ----------------------------------------------------------------
 
-// Valid replies: open, error.
+// Valid replies: open, error (ENOSYS: never ask again).
 void OpOpenDir(fuse_req_t raw, fuse_ino_t node, fuse_file_info* info) {
   Guard(raw, [&](FuseContext& context, Request& request) {
+    if (context.opendir_unanswered) {
+      request.Error(ENOSYS);
+      return;
+    }
     Do(
         context, std::move(request),
         [&context, node](Wait wait) {

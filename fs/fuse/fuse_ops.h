@@ -23,6 +23,8 @@ struct FuseContext {
   std::function<void()> on_init;
   // Answer opens with ENOSYS: the kernel then opens without asking.
   bool open_unanswered = false;
+  // The same for folders, whose listings the kernel then keeps.
+  bool opendir_unanswered = false;
 };
 
 const fuse_lowlevel_ops& FuseOps();

@@ -102,7 +102,8 @@ class FuseSession::State {
         blocking_(std::make_unique<BlockingPool>(options.blocking_threads)),
         context_{
             tree,        *blocking_, {options.uid, options.gid, options.umask},
-            options.log, {},         false},
+            options.log, {},         false,
+            false},
         events_(eventfd(0, EFD_CLOEXEC)) {
     context_.on_init = [this] {
       initialized_ = true;

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "storage/base/no_wait.h"
+
 namespace rowfs {
 namespace {
 
@@ -17,6 +19,7 @@ constexpr std::array<std::string_view, 4> kMediaTypeKeys = {
 // Values of kViewsKey.
 constexpr std::string_view kOpaque = "none";
 constexpr std::string_view kByMagic = "by_magic";
+constexpr std::string_view kByName = "by_name";
 
 constexpr FileType kUnknownType = {"bin", "application/octet-stream"};
 
@@ -132,12 +135,18 @@ void FindLateViews(const RowReader& reader, const BlobPlace& place,
   if (rule == kByMagic && shape->media_type == kUnknownType.media_type) return;
   shape->late_views = shape->size > 0 || reader.paths_only;
   if (!shape->late_views || shape->extension.size() < 2) return;
+  if (rule == kByName) return;
   std::string extension = shape->extension.substr(1);
   for (char& c : extension) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
   shape->views = reader.plugins.ForeseeViews(extension);
   shape->foreseen = true;
+  // The catalog is a file, and asking a plugin takes time.
+  if (NoWaitScope::Active() && !shape->views.empty()) {
+    shape->error = NoWaitScope::Refuse().message();
+    return;
+  }
   for (const ViewEntry& view : shape->views) {
     shape->reserved.push_back(view.name);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <sstream>
 
 #include "fs/tree/blob_shape.h"
 #include "index/dataset/names.h"
@@ -15,10 +16,6 @@ constexpr uint32_t kRowJsonCode = 1;
 constexpr size_t kNestingMax = 64;
 // Names stay this much below the limit, so that what is put behind them fits.
 constexpr size_t kSuffixBytesMax = 40;
-
-std::string StemOf(std::string_view name) {
-  return EscapeName(name, kNameBytesMax - kSuffixBytesMax);
-}
 
 const std::string* FindKey(const Metadata& metadata, std::string_view key) {
   for (const auto& [name, value] : metadata) {
@@ -70,6 +67,10 @@ class Builder {
                 const std::string& stem);
   void AddNested(const Place& place, size_t depth, UniqueNames* taken);
   void AddChildren(const Place& folder, size_t depth);
+  void AddTimeView(const Place& blob, uint64_t time_ns, std::string_view name,
+                   std::string_view views, UniqueNames* taken);
+  void AddTimeViews(const Place& folder, UniqueNames* taken);
+  bool HasViews(const RowItem& file, std::string_view views) const;
   std::string FileName(const Metadata& metadata) const;
   Json BlobJsonOf(const CellPath& cell) const;
   Json ColumnJson(size_t column) const;
@@ -107,7 +108,7 @@ void Builder::AddValue(size_t column, RowItem::Kind kind,
   RowItem item;
   item.kind = kind;
   item.name = taken->TakeStem(stem, suffixes) + suffixes[0];
-  item.code = kRowJsonCode + 1 + 2 * static_cast<uint32_t>(column);
+  item.code = CodeOfColumn(column);
   item.size = size;
   item.cell.column = column;
   item.media_type = kind == RowItem::Kind::kJson     ? "application/json"
@@ -241,6 +242,70 @@ void Builder::AddNested(const Place& place, size_t depth, UniqueNames* taken) {
   AddChildren(folder, depth + 1);
 }
 
+// Whether the folder `views` is among the views that `file` has, or that such
+// files usually have.
+bool Builder::HasViews(const RowItem& file, std::string_view views) const {
+  const auto listed = [&](const RowItem& item) {
+    return item.cell == file.cell && item.view == views;
+  };
+  if (std::ranges::any_of(contents_.items, listed)) return true;
+  std::string extension = SplitExtension(file.name).second;
+  if (extension.empty() || file.view_stem.empty()) return false;
+  const auto foreseen = reader_.plugins.ForeseeViews(extension.substr(1));
+  return std::ranges::any_of(
+      foreseen, [&](const ViewEntry& view) { return view.name == views; });
+}
+
+void Builder::AddTimeView(const Place& blob, uint64_t time_ns,
+                          std::string_view name, std::string_view views,
+                          UniqueNames* taken) {
+  const auto file = main_items_.find(blob.cell);
+  if (file == main_items_.end() ||
+      !HasViews(contents_.items[file->second], views)) {
+    return;
+  }
+  constexpr uint64_t kSecond = 1'000'000'000;
+  const std::string part = std::to_string(kSecond + time_ns % kSecond);
+  RowItem item;
+  item.kind = RowItem::Kind::kViewFile;
+  item.name = taken->Take(std::string(name));
+  item.parent = blob.parent;
+  item.size = 1;
+  item.size_exact = false;
+  item.foreseen = true;
+  item.cell = blob.cell;
+  item.view = std::string(views) + "/" + std::to_string(time_ns / kSecond) +
+              "." + part.substr(1) + SplitExtension(std::string(name)).second;
+  Add(std::move(item));
+}
+
+// Files of blobs in a struct at the times that stand beside them.
+void Builder::AddTimeViews(const Place& folder, UniqueNames* taken) {
+  const Array& array = *folder.array;
+  for (size_t i = 0; i < array.children.size(); ++i) {
+    const Field& field = array.type->children[i];
+    const std::string* rule = FindKey(field.metadata, kTimeViewKey);
+    if (rule == nullptr) continue;
+    std::istringstream words(*rule);
+    std::string number;
+    std::string name;
+    std::string views;
+    words >> number >> name >> views;
+    for (size_t k = 0; k < array.children.size(); ++k) {
+      const Array& times = array.children[k];
+      if (array.type->children[k].name != number ||
+          times.type->id != TypeId::kInt64 || folder.index >= times.length ||
+          times.IsNull(folder.index) || times.IntAt(folder.index) < 0) {
+        continue;
+      }
+      Place blob = folder;
+      blob.cell.steps.push_back(static_cast<uint32_t>(i));
+      AddTimeView(blob, static_cast<uint64_t>(times.IntAt(folder.index)), name,
+                  views, taken);
+    }
+  }
+}
+
 void Builder::AddChildren(const Place& folder, size_t depth) {
   const Array& array = *folder.array;
   const DataType& type = *array.type;
@@ -257,6 +322,7 @@ void Builder::AddChildren(const Place& folder, size_t depth) {
       child.cell.steps.back() = static_cast<uint32_t>(i);
       AddNested(child, depth, &taken);
     }
+    AddTimeViews(folder, &taken);
     return;
   }
   const bool fixed = type.id == TypeId::kFixedSizeList;
@@ -298,7 +364,7 @@ void Builder::AddColumn(size_t column, UniqueNames* taken) {
   }
   Place place{&value,        0,           &about.metadata, about.name,
               RowItem::kTop, {column, {}}};
-  place.code = kRowJsonCode + 1 + 2 * static_cast<uint32_t>(column);
+  place.code = CodeOfColumn(column);
   place.indexed = about.index_field.has_value();
   switch (about.role) {
     case ColumnRole::kNumber:
@@ -429,6 +495,10 @@ RowContents ReadRowContents(const RowReader& reader, const Row& row,
   RowContents contents = builder.Build();
   if (column_texts != nullptr) *column_texts = builder.TakeTexts();
   return contents;
+}
+
+std::string StemOf(std::string_view name) {
+  return EscapeName(name, kNameBytesMax - kSuffixBytesMax);
 }
 
 std::optional<uint32_t> RowContents::FindPath(std::string_view path) const {

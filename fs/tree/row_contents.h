@@ -25,14 +25,27 @@ namespace rowfs {
 // name for all rows, or the string column that has it (its last path part).
 inline constexpr std::string_view kFileNameKey = "rowfs:file_name";
 inline constexpr std::string_view kNameColumnKey = "rowfs:name_column";
-// Blobs whose names say that nothing is to be seen in them. "none": they are
-// not even looked at, so that listing them costs no read; "by_magic": a plugin
-// is asked only where the first bytes are of a type that is known.
+// What the names of blobs say about their views. "none": nothing is to be seen
+// in them, so they are not even looked at; "by_magic": a plugin is asked only
+// where the first bytes are of a type that is known; "by_name": they have views
+// for who asks for them, and no folder lists any.
 inline constexpr std::string_view kViewsKey = "rowfs:views";
 // A column of any value: in row.json alone, without a file of its own.
 inline constexpr std::string_view kNoFileKey = "rowfs:no_file";
+// A table (its first field says so) whose rows are in memory, and whose blobs
+// are at most one read of a local file away: worth trying without waiting.
+inline constexpr std::string_view kQuickKey = "rowfs:quick";
+// Of a blob in a struct: which number beside it is a time in it (nanoseconds),
+// what file shows it then, and in which folder of its views by time that is:
+// "pts_ns frame.jpg .at".
+inline constexpr std::string_view kTimeViewKey = "rowfs:time_view";
 // What is put behind the name from that column: ".seg.png".
 inline constexpr std::string_view kNameSuffixKey = "rowfs:name_suffix";
+
+// RowItem::code of what `column` is called after.
+constexpr uint32_t CodeOfColumn(size_t column) {
+  return 2 + 2 * static_cast<uint32_t>(column);  // 1 is row.json
+}
 
 struct RowItem {
   enum class Kind : uint8_t {
@@ -120,6 +133,9 @@ RowContents ReadRowContents(const RowReader& reader, const Row& row,
 // The bytes of a value file: kRowJson, kNumber, kText, kTensor, kJson.
 // kInternal for other kinds.
 Result<std::string> ValueFileText(const RowItem& item, const Row& row);
+
+// `name` as a file's: escaped, with room for what is put behind it.
+std::string StemOf(std::string_view name);
 
 // A blob column's cell, whatever type carries it. Requires: not null.
 BlobCell BlobCellAt(const Array& array, uint64_t index);

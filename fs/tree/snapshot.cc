@@ -7,6 +7,7 @@
 #include "fs/tree/node_id.h"
 #include "index/dataset/names.h"
 #include "storage/base/hash.h"
+#include "storage/base/no_wait.h"
 
 namespace rowfs {
 namespace {
@@ -17,6 +18,18 @@ int64_t TimeOf(const TableSource& table, int64_t fallback_ns) {
   const Json* time = facts.Find("timestamp_ns");
   if (time == nullptr) return fallback_ns;
   return time->AsInt().value_or(fallback_ns);
+}
+
+bool IsQuick(const Dataset& dataset) {
+  if (dataset.columns().empty()) return false;
+  const Metadata& metadata = dataset.columns()[0].metadata;
+  return std::ranges::any_of(
+      metadata, [](const auto& entry) { return entry.first == kQuickKey; });
+}
+
+// Null when waiting is allowed.
+std::unique_ptr<NoWaitScope> NoWaitFor(Wait wait) {
+  return wait == Wait::kNo ? std::make_unique<NoWaitScope>() : nullptr;
 }
 
 uint64_t BytesOf(const RowContents& contents) {
@@ -41,6 +54,7 @@ Snapshot::Snapshot(std::shared_ptr<Dataset> dataset, PluginRegistry& plugins,
       mtime_ns_(TimeOf(dataset_->table(), mtime_ns)),
       layout_(dataset_->row_count(), options.rows),
       hash_(Hash64(AsBytes(dataset_->table().fingerprint()))),
+      quick_(IsQuick(*dataset_)),
       values_(slot == 0 ? options.values : nullptr) {
   if (values_ == nullptr) {
     scanned_ = std::make_unique<ScannedValueIndex>(dataset_);
@@ -131,7 +145,9 @@ Result<std::shared_ptr<const Row>> Snapshot::ReadRow(uint64_t row) {
   uint64_t count = 1;
   {
     const MutexLock lock(mu_);
-    run_length_ = row == last_row_ + 1 ? run_length_ + 1 : 0;
+    if (row != last_row_) {
+      run_length_ = row == last_row_ + 1 ? run_length_ + 1 : 0;
+    }
     last_row_ = row;
     count = std::min(uint64_t{1} << std::min<uint64_t>(run_length_, 16),
                      kAheadRowsMax);
@@ -155,14 +171,61 @@ Result<std::shared_ptr<const RowContents>> Snapshot::Contents(uint64_t row,
     return Status(Code::kNotFound, "no such row");
   }
   if (auto known = FindContents(row)) return known;
-  if (wait == Wait::kNo) return WouldWait();
-  ROWFS_ASSIGN_OR_RETURN(const auto values, ReadRow(row));
-  auto contents = std::make_shared<const RowContents>(ReadRowContents(
-      {*dataset_, plugins_, options_, false, index_key()}, *values));
+  if (wait == Wait::kNo && !quick_) return WouldWait();
+  const auto scope = NoWaitFor(wait);
+  Result<std::shared_ptr<const RowContents>> contents = MakeContents(row);
+  if (scope && scope->refused()) return WouldWait();
+  ROWFS_RETURN_IF_ERROR(contents.status());
   // Names are a function of the snapshot, not of the network.
-  ROWFS_RETURN_IF_ERROR(contents->failure);
-  if (!contents->unsure) Remember(contents);
+  ROWFS_RETURN_IF_ERROR(contents.value()->failure);
+  if (!contents.value()->unsure) Remember(contents.value());
   return contents;
+}
+
+Result<std::shared_ptr<const RowContents>> Snapshot::MakeContents(
+    uint64_t row) {
+  ROWFS_ASSIGN_OR_RETURN(const auto values, ReadRow(row));
+  return std::make_shared<const RowContents>(ReadRowContents(
+      {*dataset_, plugins_, options_, false, index_key()}, *values));
+}
+
+std::optional<Snapshot::StoredFile> Snapshot::FindStored(
+    uint64_t row, std::string_view name) const {
+  const FileRows* rows = dataset_->file_rows();
+  if (rows == nullptr || row >= dataset_->row_count()) return {};
+  const auto files = rows->FilesOf(row);
+  if (!files) return {};
+  std::optional<StoredFile> found;
+  for (const FileRows::File& file : *files) {
+    const std::string shown = StemOf(file.name);
+    if (shown != name) continue;
+    // Of two with one name the contents know which is which.
+    if (found || shown == "row.json") return {};
+    found = {CodeOfColumn(file.field), file.size};
+  }
+  return found;
+}
+
+Result<std::shared_ptr<const ViewFile>> Snapshot::OpenStored(uint64_t row,
+                                                             uint32_t code,
+                                                             Wait wait) {
+  using File = std::shared_ptr<const ViewFile>;
+  const FileRows* rows = dataset_->file_rows();
+  if (rows == nullptr || row >= dataset_->row_count()) return File();
+  const auto files = rows->FilesOf(row);
+  if (!files) return File();
+  for (const FileRows::File& file : *files) {
+    if (CodeOfColumn(file.field) != code) continue;
+    if (wait == Wait::kNo && !quick_) return WouldWait();
+    const auto scope = NoWaitFor(wait);
+    ROWFS_ASSIGN_OR_RETURN(BlobSource source, rows->OpenFile(row, file.field));
+    BlobCell cell;
+    cell.size = file.size;
+    cell.bytes = source.bytes;
+    return File(std::make_shared<BlobFile>(
+        std::make_shared<const Blob>(std::move(cell), std::move(source))));
+  }
+  return File();
 }
 
 Result<std::shared_ptr<const Media>> Snapshot::MakeMedia(uint64_t row,
@@ -245,9 +308,10 @@ Result<std::shared_ptr<const ViewFile>> Snapshot::OpenItem(
     case RowItem::Kind::kNumber:
     case RowItem::Kind::kText:
     case RowItem::Kind::kTensor: {
-      if (wait == Wait::kNo && !dataset_->HasRow(contents.row)) {
+      if (wait == Wait::kNo && !quick_ && !dataset_->HasRow(contents.row)) {
         return WouldWait();
       }
+      const auto scope = NoWaitFor(wait);
       ROWFS_ASSIGN_OR_RETURN(const auto row, dataset_->ReadRow(contents.row));
       ROWFS_ASSIGN_OR_RETURN(std::string text, ValueFileText(item, *row));
       return File(std::make_shared<TextFile>(std::move(text)));
@@ -258,7 +322,9 @@ Result<std::shared_ptr<const ViewFile>> Snapshot::OpenItem(
     case RowItem::Kind::kViewFolder:
       return Status(Code::kInvalidArgument, "is a folder");
     case RowItem::Kind::kBlob: {
-      if (wait == Wait::kNo) return WouldWait();
+      if (wait == Wait::kNo && !quick_) return WouldWait();
+      // Refused, it is kUnavailable as well.
+      const auto scope = NoWaitFor(wait);
       ROWFS_ASSIGN_OR_RETURN(const auto row, dataset_->ReadRow(contents.row));
       ROWFS_ASSIGN_OR_RETURN(const CellRef cell, FindCell(*row, item.cell));
       ROWFS_ASSIGN_OR_RETURN(

@@ -55,9 +55,21 @@ class Snapshot {
   Result<std::optional<uint64_t>> FindRowName(std::string_view name, Wait wait);
 
   // What lies in the row's folder. One Take unless it is in memory; a reader
-  // that goes from row to row has the next ones taken along.
+  // that goes from row to row has the next ones taken along. In a quick table
+  // Wait::kNo takes it too, as long as nothing has to wait.
   Result<std::shared_ptr<const RowContents>> Contents(uint64_t row, Wait wait)
       EXCLUDES(mu_);
+  // A file of the row that is no more than stored bytes, from memory: found
+  // without making the row's contents. Absent: they have to be made.
+  struct StoredFile {
+    uint32_t code = 0;  // RowItem::code
+    uint64_t size = 0;
+  };
+  std::optional<StoredFile> FindStored(uint64_t row,
+                                       std::string_view name) const;
+  // Its bytes; null when the contents have to be made for that.
+  Result<std::shared_ptr<const ViewFile>> OpenStored(uint64_t row,
+                                                     uint32_t code, Wait wait);
   // The media at `cell`, with its whole index; kCorruption when there is none
   // and none can be made. Reads all of a blob that was never indexed.
   Result<std::shared_ptr<const Media>> OpenMedia(uint64_t row,
@@ -74,6 +86,8 @@ class Snapshot {
   // metadata.jsonl; the first call reads the table once.
   Result<std::shared_ptr<const MetadataFile>> Metadata(Wait wait);
   Renderer& renderer() { return renderer_; }
+  // Whether rows and stored bytes are worth trying within a NoWaitScope.
+  bool quick() const { return quick_; }
 
  private:
   static constexpr size_t kContentsMax = 4096;
@@ -93,6 +107,8 @@ class Snapshot {
     uint64_t bytes = 0;
   };
 
+  Result<std::shared_ptr<const RowContents>> MakeContents(uint64_t row)
+      EXCLUDES(mu_);
   uint64_t index_key() const { return slot_ == 0 ? 0 : hash_; }
   Result<std::shared_ptr<const RowNames>> Names(Wait wait);
   std::shared_ptr<const RowContents> FindContents(uint64_t row) EXCLUDES(mu_);
@@ -114,6 +130,7 @@ class Snapshot {
   const int64_t mtime_ns_;
   const RowsLayout layout_;
   const uint64_t hash_;
+  const bool quick_;
   std::unique_ptr<ScannedValueIndex> scanned_;
   ValueIndex* values_;
   std::optional<size_t> name_column_;

@@ -182,6 +182,7 @@ Result<std::vector<std::string>> Tree::ListXattr(NodeId node, Wait wait) {
 }
 
 bool Tree::open_needed() const { return state_->open_needed(); }
+bool Tree::folders_fixed() const { return state_->folders_fixed(); }
 
 TreeStats Tree::Stats() const { return state_->Stats(); }
 

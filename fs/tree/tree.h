@@ -132,6 +132,9 @@ class Tree {
   // Whether files must be opened before they are read: some are rendered and
   // have no exact size before. False: all sizes are exact always.
   bool open_needed() const;
+  // Whether every folder is small and lists for ever what it lists now, so that
+  // whoever asks may keep it.
+  bool folders_fixed() const;
   TreeStats Stats() const;
   // Count an error as a program saw it, for rowfs_errors_total{errno}.
   void CountError(std::string_view errno_name);

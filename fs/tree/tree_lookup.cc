@@ -281,6 +281,16 @@ Result<Entry> Tree::State::LookupVersion(std::string_view name, bool tag,
 Result<Entry> Tree::State::LookupItem(const Place& at, uint64_t row,
                                       uint32_t parent, std::string_view name,
                                       Wait wait) {
+  if (parent == RowItem::kTop) {
+    if (const auto stored = at.snapshot->FindStored(row, name)) {
+      Entry entry = PlainEntry(
+          *at.snapshot,
+          NodeOf(*at.snapshot, NodeKind::kRowFile, row, stored->code),
+          NodeType::kFile);
+      entry.attributes.size = stored->size;
+      return entry;
+    }
+  }
   ROWFS_ASSIGN_OR_RETURN(const auto contents, at.snapshot->Contents(row, wait));
   const std::optional<uint32_t> item = contents->Find(parent, name);
   if (!item) return LookupLateView(at, *contents, parent, name, wait);
@@ -288,7 +298,8 @@ Result<Entry> Tree::State::LookupItem(const Place& at, uint64_t row,
   if (found.foreseen && !found.is_directory()) {
     const Result<Entry> entry =
         LookupViewPath(*at.snapshot, row, found.cell, found.view, wait);
-    if (entry.ok() || entry.status().code() != Code::kCorruption) return entry;
+    const Code code = entry.status().code();
+    if (code != Code::kCorruption && code != Code::kNotFound) return entry;
     // What is listed can be looked at; opening it fails and says why.
     TableNode node;
     node.type = TableNode::Type::kViewFile;
@@ -353,7 +364,7 @@ Result<Entry> Tree::State::LookupViewPath(Snapshot& snapshot, uint64_t row,
   ROWFS_ASSIGN_OR_RETURN(const auto media, snapshot.OpenMedia(row, cell));
   ROWFS_ASSIGN_OR_RETURN(ViewEntry entry, media->Lookup(node.path));
   if (!entry.is_directory && !entry.size_exact) {
-    if (options_.exact_stat) {
+    if (!open_needed()) {
       ROWFS_ASSIGN_OR_RETURN(const File file,
                              snapshot.renderer().Open(media, node.path, entry));
       entry.size = file->size();

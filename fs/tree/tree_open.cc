@@ -2,6 +2,7 @@
 
 #include "fs/tree/files.h"
 #include "fs/tree/tree_state.h"
+#include "storage/base/no_wait.h"
 
 namespace rowfs {
 namespace {
@@ -10,6 +11,7 @@ namespace {
 constexpr uint64_t kPrefetchBytesMax = 1 << 30;
 constexpr uint64_t kPrefetchReadBytes = 1 << 20;
 constexpr uint64_t kPrefetchEntriesMax = 100'000;
+constexpr size_t kPageBytes = 4096;
 
 // One bad file among many keeps nothing away and cannot be brought better.
 Status NotBrought(const Status& status) {
@@ -27,6 +29,12 @@ Result<Tree::State::File> Tree::State::OpenFile(const Place& at, Wait wait) {
     return snapshot.OpenView(at.table->row, at.table->cell, at.table->path);
   }
   const NodeKind kind = at.node.kind;
+  if (kind == NodeKind::kRowFile) {
+    ROWFS_ASSIGN_OR_RETURN(
+        const File stored,
+        snapshot.OpenStored(at.node.row, at.node.item, wait));
+    if (stored != nullptr) return stored;
+  }
   if (kind == NodeKind::kRowFile ||
       (at.table && at.table->type == TableNode::Type::kItem)) {
     ROWFS_ASSIGN_OR_RETURN(const Found found, FindItem(at, wait));
@@ -71,37 +79,66 @@ Result<OpenedFile> Tree::State::Open(NodeId id, Wait wait) {
 Result<Tree::State::File> Tree::State::FileOf(NodeId id, Wait wait) {
   {
     const MutexLock lock(mu_);
-    for (auto it = unopened_.begin(); it != unopened_.end(); ++it) {
-      if (it->first != id) continue;
-      unopened_.splice(unopened_.begin(), unopened_, it);
-      return it->second;
+    const auto known = unopened_places_.find(id);
+    if (known != unopened_places_.end()) {
+      unopened_.splice(unopened_.begin(), unopened_, known->second);
+      return known->second->second;
     }
   }
   ROWFS_ASSIGN_OR_RETURN(const Place at, Locate(id));
   ROWFS_ASSIGN_OR_RETURN(File file, OpenFile(at, wait));
-  const bool keep = at.node.kind != NodeKind::kControlFile;
+  if (at.node.kind == NodeKind::kControlFile) return file;
+  File oldest;  // freed without the lock
   const MutexLock lock(mu_);
-  if (keep) unopened_.emplace_front(id, file);
-  if (unopened_.size() > kUnopenedFilesKept) unopened_.pop_back();
+  if (unopened_places_.contains(id)) return file;
+  unopened_.emplace_front(id, file);
+  unopened_places_[id] = unopened_.begin();
+  if (unopened_.size() > kUnopenedFilesKept) {
+    oldest = std::move(unopened_.back().second);
+    unopened_places_.erase(unopened_.back().first);
+    unopened_.pop_back();
+  }
   return file;
 }
 
 Result<size_t> Tree::State::Read(NodeId id, uint64_t handle, uint64_t offset,
                                  MutableByteSpan out, Wait wait) {
-  File file;
-  if (handle != 0) {
-    const auto opened = handles_.Find(handle);
-    if (!opened) return Status(Code::kInvalidArgument, "no such open file");
-    file = opened->file;
-  } else {
-    ROWFS_ASSIGN_OR_RETURN(file, FileOf(id, wait));
+  const auto read = [&]() -> Result<size_t> {
+    File file;
+    if (handle != 0) {
+      const auto opened = handles_.Find(handle);
+      if (!opened) return Status(Code::kInvalidArgument, "no such open file");
+      file = opened->file;
+    } else {
+      ROWFS_ASSIGN_OR_RETURN(file, FileOf(id, wait));
+    }
+    if (wait == Wait::kNo && !file->in_memory()) {
+      return ReadQuickly(id, *file, offset, out);
+    }
+    return file->ReadAt(offset, out);
+  };
+  Result<size_t> size = read();
+  if (size.ok() ||
+      (wait == Wait::kNo && size.status().code() == Code::kUnavailable)) {
+    return size;
   }
-  if (wait == Wait::kNo && !file->in_memory()) return WouldWait();
-  Result<size_t> size = file->ReadAt(offset, out);
-  if (size.ok()) return size;
   NoteError(id, size.status());
   const Result<Place> at = Locate(id);
   return at.ok() ? size.status().With(NameOf(at.value())) : size.status();
+}
+
+// Stored bytes of a local file that the page cache has.
+Result<size_t> Tree::State::ReadQuickly(NodeId id, const ViewFile& file,
+                                        uint64_t offset, MutableByteSpan out) {
+  const std::optional<Node> node = DecodeNode(id);
+  if (!node || node->kind != NodeKind::kRowFile) return WouldWait();
+  const Snapshot* snapshot = versions_.Find(node->slot);
+  if (snapshot == nullptr || !snapshot->quick()) return WouldWait();
+  const NoWaitScope scope;
+  const Result<size_t> size = file.ReadAt(offset, out);
+  // An error is worth a second look too: it is noted there.
+  if (scope.refused() || !size.ok()) return WouldWait();
+  return size;
 }
 
 void Tree::State::Release(uint64_t handle) {
@@ -121,11 +158,20 @@ Status Tree::State::Write(NodeId id, ByteSpan bytes) {
       static_cast<ControlFile>(node->item) != ControlFile::kPrefetch) {
     return {Code::kInvalidArgument, "not a file that takes lines"};
   }
-  return prefetcher_.Write(bytes);
+  const Status status = prefetcher_.Write(bytes);
+  // Nobody tells when the file is closed; a longer text comes in whole pages.
+  if (!open_needed() && bytes.size() % kPageBytes != 0) prefetcher_.Flush();
+  return status;
 }
 
 bool Tree::State::open_needed() const {
   return !options_.exact_stat && !options_.stored_only;
+}
+
+bool Tree::State::folders_fixed() const {
+  return options_.stored_only && !options_.open_version &&
+         (row_count_ <= kFolderEntriesKept ||
+          versions_.mounted().layout().sharded());
 }
 
 Status Tree::State::PrefetchFile(NodeId id) {

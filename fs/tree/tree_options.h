@@ -91,7 +91,8 @@ struct TreeOptions {
   std::vector<std::pair<std::string, std::vector<uint64_t>>> views;
   // Render on stat, so that every size is exact before a file is opened.
   bool exact_stat = false;
-  // No file of this dataset can have rendered views: opens need no answer.
+  // No folder lists files that have to be rendered: opens need no answer. One
+  // that is asked for by name is rendered when it is looked up.
   bool stored_only = false;
 
   // Opens another version of the same dataset; null: no .versions, no .tags.

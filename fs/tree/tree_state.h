@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,7 @@ class Tree::State {
   Result<Entry> Resolve(std::string_view path, bool follow);
   Status Prefetch(std::string_view line);
   bool open_needed() const;
+  bool folders_fixed() const;
   TreeStats Stats() const;
   void CountError(std::string_view errno_name) { errors_.Count(errno_name); }
 
@@ -141,6 +143,8 @@ class Tree::State {
   // ---- tree_open.cc
   Result<File> OpenFile(const Place& at, Wait wait);
   Result<File> FileOf(NodeId id, Wait wait);
+  Result<size_t> ReadQuickly(NodeId id, const ViewFile& file, uint64_t offset,
+                             MutableByteSpan out);
   void NoteSize(const Place& at, uint64_t size);
   Status PrefetchRow(Snapshot& snapshot, uint64_t row);
   Status PrefetchFile(NodeId id);
@@ -157,6 +161,8 @@ class Tree::State {
 
   static constexpr size_t kErrorsKept = 1000;
   static constexpr size_t kUnopenedFilesKept = 256;
+  // Longer listings are not worth keeping, nor all their attributes telling.
+  static constexpr uint64_t kFolderEntriesKept = 10'000;
   // Above this many rows metadata.jsonl is not read only to tell its size.
   static constexpr uint64_t kMetadataStatRowsMax = 10'000;
 
@@ -170,8 +176,10 @@ class Tree::State {
   mutable Mutex mu_;
   std::map<NodeId, std::string> failures_ GUARDED_BY(mu_);
   std::list<NodeId> failure_order_ GUARDED_BY(mu_);  // oldest first
-  // Files that are read without an Open, newest first.
+  // Files that are read without an Open, newest first, and where each stands.
   std::list<std::pair<NodeId, File>> unopened_ GUARDED_BY(mu_);
+  std::unordered_map<NodeId, std::list<std::pair<NodeId, File>>::iterator>
+      unopened_places_ GUARDED_BY(mu_);
   Prefetcher prefetcher_;  // last: its destructor waits for work on the rest
 };
 

@@ -24,6 +24,7 @@ class VersionSlots {
                Renderer& renderer, const TreeOptions& options);
 
   Snapshot& mounted() { return *mounted_; }
+  const Snapshot& mounted() const { return *mounted_; }
   // Null for a slot that was never opened.
   Snapshot* Find(uint32_t slot) EXCLUDES(mu_);
   // The snapshot of `version`, opened by the first who asks. kNotFound without

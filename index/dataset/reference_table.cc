@@ -12,6 +12,10 @@ namespace {
 // Rows looked at, from the first on and spread over the table.
 constexpr uint64_t kSampleRows = 8;
 
+// How a blob says which time in it the struct means; see fs/tree.
+constexpr std::string_view kTimeView = "rowfs:time_view";
+constexpr std::string_view kFrameAtPts = "pts_ns frame.jpg .at";
+
 bool IsText(const DataType& type) {
   const TypeId id =
       type.id == TypeId::kDictionary ? type.children[1].type->id : type.id;
@@ -66,6 +70,7 @@ TypePtr ShownType(const Array& array) {
     const bool uri = i == 0 && IsMediaRef(type);
     shown.children[i].type =
         uri ? MakeType(TypeId::kBlob) : ShownType(array.children[i]);
+    if (uri) shown.children[i].metadata.emplace_back(kTimeView, kFrameAtPts);
     changed |= shown.children[i].type != type.children[i].type;
   }
   return changed ? MakeType(std::move(shown)) : array.type;

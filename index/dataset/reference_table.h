@@ -1,6 +1,7 @@
 // A table whose cells name files instead of holding them (BRCD: tables beside
 // blob packs, "zip://member::media/pack-0000.zip"; MediaRef structs {uri,
-// pts_ns}), shown with those files as blobs.
+// pts_ns}), shown with those files as blobs, of which frame.jpg is the frame
+// shown at pts_ns.
 //
 // Thread-safe.
 #ifndef ROWFS_INDEX_DATASET_REFERENCE_TABLE_H_

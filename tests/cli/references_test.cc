@@ -10,6 +10,8 @@ namespace rowfs {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 class ReferencesTest : public ::testing::Test {
  protected:
@@ -49,6 +51,11 @@ class ReferencesTest : public ::testing::Test {
     return RunRowfs({"cat", dir_ / "ds", path, "--cache-dir", dir_ / "cache"});
   }
 
+  std::string List(const std::string& path) {
+    return RunRowfs({"ls", dir_ / "ds", path, "--cache-dir", dir_ / "cache"})
+        .out;
+  }
+
   TempDir dir_;
 };
 
@@ -57,6 +64,38 @@ TEST_F(ReferencesTest, ShowsMembersInStringsListsAndStructs) {
   EXPECT_EQ(Cat("rows/000000/many/0.bin").out, "second");
   EXPECT_EQ(Cat("rows/000000/ref/uri.bin").out, "first");
   EXPECT_THAT(Cat("rows/000000/ref.json").out, HasSubstr("\"pts_ns\": 5"));
+}
+
+// ds/v.parquet: structs that refer to a film of two seconds at a time in it.
+TEST_F(ReferencesTest, AMediaRefOfAFilmShowsTheFrameAtItsTime) {
+  const std::string film =
+      "ffmpeg -v error -f lavfi -i testsrc=size=96x64:rate=10:duration=2 "
+      "-pix_fmt yuv420p " +
+      (dir_ / "in/film.mp4") + " && mv " + (dir_ / "in/film.mp4") + " " +
+      (dir_ / "ds");
+  ASSERT_EQ(std::system(film.c_str()), 0);
+  std::ofstream(dir_ / "in/metadata.jsonl")
+      << R"({"file_name": "a", "ref": {"uri": "film.mp4", )"
+      << R"("pts_ns": 1250000000}, "still": {"uri": "film.mp4", )"
+      << R"("pts_ns": null}})"
+      << "\n"
+      << R"({"file_name": "b", "ref": {"uri": "film.mp4", "pts_ns": )"
+      << R"(9000000000}, "still": {"uri": "film.mp4", "pts_ns": 0}})"
+      << "\n";
+  std::filesystem::remove(dir_ / "ds/t.parquet");
+  ASSERT_EQ(RunRowfs({"scan", dir_ / "in", "--columns", "ref,still", "--output",
+                      dir_ / "ds/t.parquet", "--cache-dir", dir_ / "cache"})
+                .code,
+            kExitDone);
+
+  EXPECT_THAT(List("rows/000000/ref"), HasSubstr("frame.jpg\n"));
+  EXPECT_THAT(List("rows/000000/still"), Not(HasSubstr("frame.jpg\n")));
+  const CommandResult frame = Cat("rows/000000/ref/frame.jpg");
+  EXPECT_THAT(frame.out, StartsWith("\xFF\xD8"));
+  EXPECT_EQ(frame.out, Cat("rows/000000/ref/uri.frames/000012.jpg").out);
+  EXPECT_EQ(Cat("rows/000001/ref/frame.jpg").code, kExitFailure);
+  EXPECT_EQ(Cat("rows/000001/still/frame.jpg").out,
+            Cat("rows/000001/still/uri.frames/000000.jpg").out);
 }
 
 TEST_F(ReferencesTest, KeepsWhatTheTableSaysInRowJson) {
