@@ -47,6 +47,8 @@ constexpr uint32_t CodeOfColumn(size_t column) {
   return 2 + 2 * static_cast<uint32_t>(column);  // 1 is row.json
 }
 
+constexpr size_t FieldOfCode(uint32_t code) { return (code - 2) / 2; }
+
 struct RowItem {
   enum class Kind : uint8_t {
     kRowJson,

@@ -206,26 +206,33 @@ std::optional<Snapshot::StoredFile> Snapshot::FindStored(
   return found;
 }
 
+std::optional<Snapshot::StoredFile> Snapshot::FindStored(uint64_t row,
+                                                         uint32_t code) const {
+  const FileRows* rows = dataset_->file_rows();
+  if (rows == nullptr || row >= dataset_->row_count()) return {};
+  const auto files = rows->FilesOf(row);
+  if (!files) return {};
+  for (const FileRows::File& file : *files) {
+    if (CodeOfColumn(file.field) == code) return StoredFile{code, file.size};
+  }
+  return {};
+}
+
 Result<std::shared_ptr<const ViewFile>> Snapshot::OpenStored(uint64_t row,
                                                              uint32_t code,
                                                              Wait wait) {
   using File = std::shared_ptr<const ViewFile>;
-  const FileRows* rows = dataset_->file_rows();
-  if (rows == nullptr || row >= dataset_->row_count()) return File();
-  const auto files = rows->FilesOf(row);
-  if (!files) return File();
-  for (const FileRows::File& file : *files) {
-    if (CodeOfColumn(file.field) != code) continue;
-    if (wait == Wait::kNo && !quick_) return WouldWait();
-    const auto scope = NoWaitFor(wait);
-    ROWFS_ASSIGN_OR_RETURN(BlobSource source, rows->OpenFile(row, file.field));
-    BlobCell cell;
-    cell.size = file.size;
-    cell.bytes = source.bytes;
-    return File(std::make_shared<BlobFile>(
-        std::make_shared<const Blob>(std::move(cell), std::move(source))));
-  }
-  return File();
+  const auto stored = FindStored(row, code);
+  if (!stored) return File();
+  if (wait == Wait::kNo && !quick_) return WouldWait();
+  const auto scope = NoWaitFor(wait);
+  ROWFS_ASSIGN_OR_RETURN(BlobSource source, dataset_->file_rows()->OpenFile(
+                                                row, FieldOfCode(code)));
+  BlobCell cell;
+  cell.size = stored->size;
+  cell.bytes = source.bytes;
+  return File(std::make_shared<BlobFile>(
+      std::make_shared<const Blob>(std::move(cell), std::move(source))));
 }
 
 Result<std::shared_ptr<const Media>> Snapshot::MakeMedia(uint64_t row,

@@ -67,6 +67,7 @@ class Snapshot {
   };
   std::optional<StoredFile> FindStored(uint64_t row,
                                        std::string_view name) const;
+  std::optional<StoredFile> FindStored(uint64_t row, uint32_t code) const;
   // Its bytes; null when the contents have to be made for that.
   Result<std::shared_ptr<const ViewFile>> OpenStored(uint64_t row,
                                                      uint32_t code, Wait wait);

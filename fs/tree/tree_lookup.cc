@@ -400,6 +400,11 @@ Result<Attributes> Tree::State::GetAttr(NodeId id, Wait wait) {
   if (type == NodeType::kDirectory) return Plain(snapshot, at.node, type);
   Result<Entry> entry = NotFound();
   if (kind == NodeKind::kRowFile) {
+    if (const auto stored = snapshot.FindStored(at.node.row, at.node.item)) {
+      Attributes attributes = Plain(snapshot, at.node, NodeType::kFile);
+      attributes.size = stored->size;
+      return attributes;
+    }
     ROWFS_ASSIGN_OR_RETURN(const Found found, FindItem(at, wait));
     entry = ItemEntry(snapshot, *found.contents, found.get(), false);
   } else if (kind == NodeKind::kMetadata) {
