@@ -1,145 +1,94 @@
 #!/usr/bin/env python3
-"""A pack through the mount against the other mounts of archives, in one run.
+"""A pack of many small members through the mount, beside the FUSE limit and the
+mounts people use, in one run.
 
-Makes a zip of STORED members and a WebDataset tar, mounts them with rowfs and
-with every rival that is installed, and prints one JSON object a figure. Times
-are of the wall; `cpu` is processor time of the daemon and of the reader, which
-is steadier on a machine that others use.
+100,000 members of 20 kB as a zip, a tar, a squashfs image and loose files; every
+mount that is installed shows them, in turn. `limit` is a bare FUSE server with
+the answers in memory (bare_mount.cc): one thread, many, and with a folder for
+each member as rowfs shows rows. Figures are microseconds of processor time a
+member, of the mount and of the reader together, unless another unit is said; in
+brackets times the first limit, the one with threads and the one with folders.
+Page cache warm; `cold` is a fresh mount.
 """
 import argparse
 import json
 import os
 import pathlib
 import random
-import resource
 import shutil
-import subprocess
+import sys
 import tempfile
 import time
-import zipfile
 
-TICK = os.sysconf("SC_CLK_TCK")
-# Name, program, how it mounts SRC at MNT, the command that unmounts.
-RIVALS = [
-    ("mount-zip", ["mount-zip", "SRC", "MNT"]),
-    ("fuse-zip", ["fuse-zip", "-r", "SRC", "MNT"]),
-    ("ratarmount", ["ratarmount", "SRC", "MNT"]),
-    ("archivemount", ["archivemount", "-o", "readonly", "SRC", "MNT"]),
-    ("squashfuse", ["squashfuse", "SQUASHFS", "MNT"]),
-    ("squashfuse_ll", ["squashfuse_ll", "SQUASHFS", "MNT"]),
-]
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "peers"))
+import mounts  # noqa: E402
+
+LIMITS = ["limit", "limit, threads", "limit, a folder a row"]
+COLUMNS = ["mount first s", "mount again s", "find", "ls -l", "stat cold",
+           "stat warm", "read cold", "read warm", "16 threads", "16 threads k/s",
+           "tar", "cat", "peak MiB"]
+READS = 10_000
 
 
-def run(*words, **more):
-    return subprocess.run(words, check=True, capture_output=True, **more)
+def list_members(mount, size, folder):
+    _, _, text = mount.step(["find", ".", "-type", "f", "-size", f"{size}c"])
+    found = sorted(text.split("\n")[:-1])
+    for path in random.Random(7).sample(found, min(20, len(found))):
+        data = open(os.path.join(mount.root, path), "rb").read()
+        if data != mounts.payload(int(data[:12]), size):
+            raise mounts.Failed("wrong bytes in " + path)
+    target = folder + "/members"
+    with open(target, "w") as out:
+        out.writelines(path + "\n" for path in found)
+    return target, len(found)
 
 
-def make_zip(path, count, size):
-    base = random.Random(1).randbytes(size + 4096)
-    with zipfile.ZipFile(path, "w") as file:
-        for i in range(count):
-            info = zipfile.ZipInfo("d%03d/m%07d.bin" % (i // 1000, i))
-            data = b"%08d" % i + base[i % 4096:i % 4096 + size - 8]
-            with file.open(info, "w") as member:
-                member.write(data)
+def measure(make, size, count, folder, ops):
+    row = {}
 
-
-def processes(mount):
-    """Process numbers of the daemon that serves `mount`."""
-    found = []
-    for status in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+    def step(mount, name, words, per, unit=1e6):
         try:
-            if str(mount).encode() in status.read_bytes().split(b"\0"):
-                found.append(status.parent)
-        except OSError:
-            pass
-    return found
+            cpu, wall, text = mount.step(words)
+            row[name] = cpu / per * unit
+            return wall, text
+        except mounts.Failed as error:
+            row[name] = str(error)
+            return None, ""
 
-
-def cpu_of(mount):
-    own = resource.getrusage(resource.RUSAGE_SELF)
-    total = own.ru_utime + own.ru_stime
-    for process in processes(mount):
-        try:
-            fields = (process / "stat").read_text().rsplit(")", 1)[1].split()
-            total += (int(fields[11]) + int(fields[12])) / TICK
-        except OSError:
-            pass
-    return total
-
-
-def peak_mib(mount):
-    peak = 0
-    for process in processes(mount):
-        try:
-            for line in (process / "status").read_text().splitlines():
-                if line.startswith("VmHWM"):
-                    peak = max(peak, int(line.split()[1]) / 1024)
-        except OSError:
-            pass
-    return round(peak, 1)
-
-
-class Measure:
-    def __init__(self, mount):
-        self.mount = mount
-
-    def __enter__(self):
-        self.cpu, self.begin = cpu_of(self.mount), time.perf_counter()
-        return self
-
-    def __exit__(self, *_):
-        self.wall = time.perf_counter() - self.begin
-        self.cpu = cpu_of(self.mount) - self.cpu
-
-
-def files_below(folder, wanted):
-    for root, _, names in os.walk(folder):
-        for name in names:
-            if name.endswith(wanted):
-                yield os.path.join(root, name)
-
-
-def measure(name, words, sources, mount, report):
-    program = shutil.which(words[0])
-    if program is None:
-        report(name, "skipped", words[0] + " is not installed")
-        return
-    words = [program] + [sources.get(w, w) for w in words[1:]]
-    if None in words:
-        report(name, "skipped", "its image could not be made")
-        return
-    os.makedirs(mount, exist_ok=True)
-    for turn in ("first", "again"):
-        begin = time.perf_counter()
-        run(*words)
-        root = mount + "/rows" if name == "rowfs" else mount
-        while not next(os.scandir(root), None):
-            time.sleep(0.002)
-        report(name, "mount_to_ls_" + turn + "_s",
-               time.perf_counter() - begin)
-        if turn == "first":
-            run("fusermount3", "-u", mount)
-            while os.path.ismount(mount):
-                time.sleep(0.01)
-            time.sleep(0.2)
-    with Measure(mount) as sweep:
-        paths = list(files_below(root, ".bin"))
-        for path in paths:
-            os.stat(path)
-    report(name, "members", len(paths))
-    report(name, "walk_and_stat_cold_us", sweep.wall / len(paths) * 1e6)
-    report(name, "walk_and_stat_cold_cpu_us", sweep.cpu / len(paths) * 1e6)
-    chosen = random.Random(2).sample(paths, min(1000, len(paths)))
-    for turn in ("cold", "warm"):
-        with Measure(mount) as read:
-            for path in chosen:
-                with open(path, "rb", buffering=0) as file:
-                    file.readall()
-        report(name, f"read_{turn}_us", read.wall / len(chosen) * 1e6)
-        report(name, f"read_{turn}_cpu_us", read.cpu / len(chosen) * 1e6)
-    report(name, "peak_mib", peak_mib(mount))
-    run("fusermount3", "-u", mount)
+    shutil.rmtree(os.environ["XDG_CACHE_HOME"], ignore_errors=True)
+    with make() as mount:
+        row["mount first s"] = mount.seconds
+        paths, found = list_members(mount, size, folder)
+        if found != count:
+            raise mounts.Failed(f"{found} members, not {count}")
+    with make() as mount:
+        row["mount again s"] = mount.seconds
+        step(mount, "find", ["find", ".", "-type", "f", "-name", "*.bin"], count)
+        row["peak MiB"] = mount.peak_mib()
+    with make() as mount:
+        step(mount, "ls -l", ["find", ".", "-name", "*.bin", "-printf", "%s\n"],
+             count)
+    with make() as mount:
+        for name in ("stat cold", "stat warm"):
+            step(mount, name, [ops, "stat", ".", paths], count)
+    with make() as mount:
+        for name in ("read cold", "read warm"):
+            step(mount, name, [ops, "read", ".", paths, str(READS), "1"], READS)
+    with make() as mount:
+        wall, _ = step(mount, "16 threads",
+                       [ops, "read", ".", paths, str(READS), "16"], READS)
+        if wall:
+            row["16 threads k/s"] = READS / wall / 1e3
+        row["peak MiB"] = max(row["peak MiB"], mount.peak_mib())
+    with make() as mount:
+        _, text = step(mount, "tar", [
+            "sh", "-c", f"tar -cf - . 2>/dev/null | {ops} sink 10"], 1)
+        if text:  # of as many members as came in that time
+            row["tar"] *= size / json.loads(text)["bytes"]
+    with make() as mount:
+        some = f"head -n {READS} {paths} | xargs cat | {ops} sink 20"
+        step(mount, "cat", ["sh", "-c", some], min(READS, count))
+    return row
 
 
 def main():
@@ -148,34 +97,38 @@ def main():
     parser.add_argument("--smoke", action="store_true", help="a small pack")
     parser.add_argument("--members", type=int)
     parser.add_argument("--bytes", type=int, default=20_000)
-    arguments = parser.parse_args()
-    count = arguments.members or (2_000 if arguments.smoke else 20_000)
-
-    def report(name, figure, value):
-        value = round(value, 4) if isinstance(value, float) else value
-        print(json.dumps({"name": name, "figure": figure, "value": value}),
-              flush=True)
-
-    with tempfile.TemporaryDirectory() as folder:
+    parser.add_argument("--seconds", type=int, default=270,
+                        help="mounts that come after so long are left out")
+    parser.add_argument("--only", help="names of mounts, by comma")
+    args = parser.parse_args()
+    count = args.members or (2_000 if args.smoke else 100_000)
+    rowfs = os.path.abspath(shutil.which(args.rowfs) or args.rowfs)
+    ops = str(pathlib.Path(rowfs).parent / "mount_ops")
+    folder = tempfile.mkdtemp(prefix="rowfs-bench-")
+    figures, notes, begin = {}, [], time.monotonic()
+    try:
         os.environ["XDG_CACHE_HOME"] = folder + "/cache"
-        sources = {"SRC": folder + "/pack.zip", "MNT": folder + "/mnt",
-                   "SQUASHFS": None}
-        make_zip(sources["SRC"], count, arguments.bytes)
-        if shutil.which("mksquashfs") and shutil.which("squashfuse"):
-            with zipfile.ZipFile(sources["SRC"]) as file:
-                file.extractall(folder + "/loose")
-            sources["SQUASHFS"] = folder + "/pack.squashfs"
-            run("mksquashfs", folder + "/loose", sources["SQUASHFS"],
-                "-noI", "-noD", "-noF", "-quiet")
-            shutil.rmtree(folder + "/loose")
-        candidates = [("rowfs", [arguments.rowfs, "mount", "SRC", "MNT"])]
-        for name, words in candidates + RIVALS:
+        sources = mounts.make_pack(folder, count, args.bytes,
+                                   {"tar", "loose", "squashfs"})
+        begin = time.monotonic()
+        for name, words, kind, below in mounts.candidates(rowfs):
+            if args.only and name not in args.only.split(","):
+                continue
+            if words and not shutil.which(words[0]):
+                notes.append(f"{name}: not installed")
+                continue
+            if kind not in sources or time.monotonic() - begin > args.seconds:
+                notes.append(f"{name}: left out, no image or no time")
+                continue
             try:
-                measure(name, words, sources, sources["MNT"], report)
-            except (OSError, subprocess.SubprocessError) as error:
-                report(name, "failed", str(error))
-                subprocess.run(["fusermount3", "-uz", sources["MNT"]],
-                               capture_output=True)
+                figures[name] = measure(
+                    lambda: mounts.Mount(words, sources, kind, below, folder),
+                    args.bytes, count, folder, ops)
+            except (mounts.Failed, OSError, ValueError) as error:
+                notes.append(f"{name}: {error}")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    mounts.print_table(figures, COLUMNS, LIMITS, notes)
 
 
 if __name__ == "__main__":
