@@ -99,7 +99,7 @@ def main():
     parser.add_argument("--bytes", type=int, default=20_000)
     parser.add_argument("--seconds", type=int, default=270,
                         help="mounts that come after so long are left out")
-    parser.add_argument("--only", help="names of mounts, by comma")
+    parser.add_argument("--only", help="names of mounts, by semicolon")
     args = parser.parse_args()
     count = args.members or (2_000 if args.smoke else 100_000)
     rowfs = os.path.abspath(shutil.which(args.rowfs) or args.rowfs)
@@ -112,7 +112,7 @@ def main():
                                    {"tar", "loose", "squashfs"})
         begin = time.monotonic()
         for name, words, kind, below in mounts.candidates(rowfs):
-            if args.only and name not in args.only.split(","):
+            if args.only and name not in args.only.split(";"):
                 continue
             if words and not shutil.which(words[0]):
                 notes.append(f"{name}: not installed")
