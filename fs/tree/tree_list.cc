@@ -15,6 +15,18 @@ bool IsName(std::string_view name) {
          name.find('\0') == name.npos;
 }
 
+// What a folder of views holds. One that the name of a blob promised and its
+// media turn out not to have, the sound of a silent film, is empty.
+Result<std::vector<ViewEntry>> ListFolder(const Media& media,
+                                          std::string_view path, uint64_t start,
+                                          uint64_t max) {
+  auto entries = media.List(path, start, max);
+  if (entries.status().code() == Code::kNotFound) {
+    return std::vector<ViewEntry>();
+  }
+  return entries;
+}
+
 }  // namespace
 
 // Hands entries on, each at most once, and keeps what the contract of ReadDir
@@ -133,7 +145,7 @@ Status Tree::State::OpenDir(NodeId id, Wait wait) {
     ROWFS_ASSIGN_OR_RETURN(
         const auto media,
         at.snapshot->OpenMedia(at.table->row, at.table->cell));
-    return media->List(at.table->path, 0, 1).status();
+    return ListFolder(*media, at.table->path, 0, 1).status();
   }();
   if (!status.ok()) NoteError(id, status);
   return status.ok() ? status : status.With(NameOf(at));
@@ -291,8 +303,9 @@ Status Tree::State::ListView(const Place& at, Lister& out, Wait wait) {
                          at.snapshot->OpenMedia(folder.row, folder.cell));
   for (;;) {
     const uint64_t start = out.cookie();
-    ROWFS_ASSIGN_OR_RETURN(std::vector<ViewEntry> entries,
-                           media->List(folder.path, start, kPageEntries));
+    ROWFS_ASSIGN_OR_RETURN(
+        std::vector<ViewEntry> entries,
+        ListFolder(*media, folder.path, start, kPageEntries));
     for (size_t i = 0; i < entries.size(); ++i) {
       ViewEntry& view = entries[i];
       if (!IsName(view.name)) continue;

@@ -2,6 +2,17 @@
 #include "fs/tree/tree_state.h"
 
 namespace rowfs {
+namespace {
+
+// The path of an object inside the dataset, or all of it: it lies elsewhere.
+std::string_view WithinSource(std::string_view source, std::string_view uri) {
+  while (source.ends_with('/')) source.remove_suffix(1);
+  const bool inside = uri.size() > source.size() + 1 &&
+                      uri.starts_with(source) && uri[source.size()] == '/';
+  return inside ? uri.substr(source.size() + 1) : uri;
+}
+
+}  // namespace
 
 void Tree::State::NoteError(NodeId id, const Status& error) {
   const MutexLock lock(mu_);
@@ -57,7 +68,10 @@ Status Tree::State::AddBlobXattrs(Snapshot& snapshot, uint64_t row,
     (*out)["length"] = std::to_string(blob.bytes->size());
     return {};
   }
-  (*out)["object"] = blob.object;
+  const auto object = [&](std::string_view uri) {
+    (*out)["object"] = WithinSource(dataset.source(), uri);
+  };
+  object(blob.object);
   (*out)["offset"] = std::to_string(blob.offset);
   if (blob.size) (*out)["length"] = std::to_string(*blob.size);
   // The descriptor says where a reader finds the bytes; opening says whether
@@ -67,7 +81,7 @@ Status Tree::State::AddBlobXattrs(Snapshot& snapshot, uint64_t row,
     (*out)["error"] = opened.status().message();
     return {};
   }
-  if (!opened.value()->uri().empty()) (*out)["object"] = opened.value()->uri();
+  if (!opened.value()->uri().empty()) object(opened.value()->uri());
   (*out)["offset"] = std::to_string(opened.value()->offset());
   (*out)["length"] = std::to_string(opened.value()->size());
   if (!opened.value()->etag().empty()) {

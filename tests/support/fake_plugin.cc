@@ -184,7 +184,9 @@ Result<std::vector<Result<Bytes>>> FakePlugin::Decode(
 std::vector<ViewEntry> FakeRegistry::ForeseeViews(std::string_view extension) {
   if (extension != "mp4") return {};
   return {Folder(".frames", false), Folder(".at", true),
-          Exact(".info.json", 0, "application/json")};
+          Exact(".info.json", 0, "application/json"),
+          // Not every such file has it, and no file of the fake.
+          Folder(".sound", false)};
 }
 
 Result<std::vector<Result<Bytes>>> FakePlugin::DecodeFrom(

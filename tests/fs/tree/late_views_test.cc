@@ -128,8 +128,9 @@ class LateViews : public ::testing::Test {
 TEST_F(LateViews, ARowListsWhatSuchFilesHaveWithoutIndexingThem) {
   const auto names = List("rows/000001");
 
-  EXPECT_THAT(names, ElementsAre("row.json", "name.txt", "v.mp4", "v.frames",
-                                 "v.at", "v.info.json", "photo.jpg", "v.wav"));
+  EXPECT_THAT(names,
+              ElementsAre("row.json", "name.txt", "v.mp4", "v.frames", "v.at",
+                          "v.info.json", "v.sound", "photo.jpg", "v.wav"));
   EXPECT_EQ(indexer_.finds, 0);
   // The heads that tell the types, and no more.
   EXPECT_LE(BytesRead(), 3 * kFileTypeHeadBytes);
@@ -181,6 +182,15 @@ TEST_F(LateViews, AFolderOfViewsThatCannotBeMadeStaysAndSaysWhy) {
       const std::string same,
       tree().GetXattr(own.node, "user.rowfs.error", Wait::kYes));
   EXPECT_EQ(same, "it is cut");
+}
+
+TEST_F(LateViews, AFolderThatWasPromisedAndIsNotThereIsEmpty) {
+  EXPECT_THAT(List("rows/000001/v.sound"), ElementsAre());
+  // Of a file that does not open it is as broken as the others.
+  ASSERT_OK_AND_ASSIGN(const Entry sound,
+                       tree().Resolve("rows/000002/v.sound"));
+  EXPECT_THAT(tree().OpenDir(sound.node, Wait::kYes),
+              HasCode(Code::kCorruption));
 }
 
 TEST_F(LateViews, FarAwayOnlyKnownViewsAreListed) {
