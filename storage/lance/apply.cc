@@ -60,7 +60,27 @@ class IdSource {
   uint64_t next_ = 0;
 };
 
+// Two commits of the same rows may run at the same time.
+Status CheckNew(const Fragments& added, const Fragments& there) {
+  std::set<std::string_view> paths;
+  for (const pb::DataFragment& fragment : added) {
+    for (const pb::DataFile& file : fragment.files()) {
+      if (!file.has_base_id()) paths.insert(file.path());
+    }
+  }
+  for (const pb::DataFragment& fragment : there) {
+    for (const pb::DataFile& file : fragment.files()) {
+      if (!file.has_base_id() && paths.contains(file.path())) {
+        return {Code::kInvalidArgument, "the rows of data/" + file.path() +
+                                            " are in the table already"};
+      }
+    }
+  }
+  return {};
+}
+
 Status Append(const Fragments& added, pb::Manifest* manifest) {
+  ROWFS_RETURN_IF_ERROR(CheckNew(added, manifest->fragments()));
   IdSource ids(manifest);
   for (const pb::DataFragment& fragment : added) {
     pb::DataFragment* copy = manifest->add_fragments();

@@ -5,6 +5,7 @@
 
 #include "storage/lance/blob_writer.h"
 #include "storage/lance/commit.h"
+#include "storage/lance/fragment_list.h"
 #include "storage/lance/fragment_writer.h"
 #include "storage/lance/versions.h"
 #include "storage/table/array_layout.h"
@@ -42,6 +43,10 @@ class Writer final : public LanceDatasetWriter {
 
   // A new dataset has no version to append to.
   void StartFrom(uint64_t version) { read_version_ = version; }
+  // As a manifest has them.
+  void StoreFields(google::protobuf::RepeatedPtrField<lance::pb::Field> f) {
+    fields_ = std::move(f);
+  }
 
   Status Check() const;
 
@@ -50,6 +55,7 @@ class Writer final : public LanceDatasetWriter {
                                                      bool with_info) override;
   Status Append(const RecordBatch& batch) override;
   Result<uint64_t> Commit() override;
+  Result<std::string> Stage() override;
 
  private:
   Status Fail(Status status) {
@@ -61,7 +67,10 @@ class Writer final : public LanceDatasetWriter {
   Status OpenFragment();
   Status FinishFragment();
   bool IsFull() const;
+  Status FinishAll();
+  lance::pb::Transaction::Overwrite WholeTable() const;
   Result<uint64_t> TryCommit();
+  Result<std::string> TryStage();
   void RemoveFiles();
 
   const Location root_;
@@ -69,6 +78,7 @@ class Writer final : public LanceDatasetWriter {
   const Schema schema_;
   const LanceWriteOptions options_;
   std::optional<uint64_t> read_version_;
+  google::protobuf::RepeatedPtrField<lance::pb::Field> fields_;
   std::unique_ptr<FragmentWriter> fragment_;
   // Blobs of the current fragment that no row has yet.
   std::shared_ptr<BlobLedger> ledger_ = std::make_shared<BlobLedger>();
@@ -232,11 +242,50 @@ Result<uint64_t> Writer::Commit() {
   return version;
 }
 
-Result<uint64_t> Writer::TryCommit() {
+Result<std::string> Writer::Stage() {
+  ROWFS_RETURN_IF_ERROR(status_);
+  auto list = TryStage();
+  status_ = list.ok() ? Status(Code::kInvalidArgument,
+                               root_.uri() + ": staged already")
+                      : list.status();
+  return list;
+}
+
+Status Writer::FinishAll() {
   if (!ledger_->open_fields.empty()) {
-    return Status(Code::kInvalidArgument, "a blob is still being written");
+    return {Code::kInvalidArgument, "a blob is still being written"};
   }
-  if (fragment_ != nullptr) ROWFS_RETURN_IF_ERROR(FinishFragment());
+  return fragment_ != nullptr ? FinishFragment() : Status();
+}
+
+lance::pb::Transaction::Overwrite Writer::WholeTable() const {
+  lance::pb::Transaction::Overwrite table;
+  table.mutable_fragments()->Assign(fragments_.begin(), fragments_.end());
+  *table.mutable_schema() = fields_;
+  for (const auto& [key, value] : schema_.metadata) {
+    (*table.mutable_schema_metadata())[key] = value;
+  }
+  return table;
+}
+
+Result<std::string> Writer::TryStage() {
+  ROWFS_RETURN_IF_ERROR(FinishAll());
+  FragmentList list{.table = WholeTable(),
+                    .data_format = std::to_string(options_.version.major) +
+                                   "." + std::to_string(options_.version.minor),
+                    .blob_info = info_,
+                    .read_version = read_version_.value_or(0)};
+  const size_t below = root_.Join("data").path.size() - 4;
+  for (const Location& file : finished_) {
+    ROWFS_ASSIGN_OR_RETURN(const ObjectMeta meta, file.store->Stat(file.path));
+    list.files.push_back({file.path.substr(below), meta.size});
+  }
+  committing_ = true;
+  return EncodeFragmentList(list);
+}
+
+Result<uint64_t> Writer::TryCommit() {
+  ROWFS_RETURN_IF_ERROR(FinishAll());
   lance::pb::Transaction transaction;
   CommitOptions options;
   options.data_format = std::to_string(options_.version.major) + "." +
@@ -248,17 +297,7 @@ Result<uint64_t> Writer::TryCommit() {
     transaction.mutable_append()->mutable_fragments()->Assign(
         fragments_.begin(), fragments_.end());
   } else {
-    auto* overwrite = transaction.mutable_overwrite();
-    overwrite->mutable_fragments()->Assign(fragments_.begin(),
-                                           fragments_.end());
-    ROWFS_ASSIGN_OR_RETURN(const std::vector<StoredField> fields,
-                           EncodeSchema(schema_, 0));
-    for (const StoredField& field : fields) {
-      *overwrite->add_schema() = ToMessage(field);
-    }
-    for (const auto& [key, value] : schema_.metadata) {
-      (*overwrite->mutable_schema_metadata())[key] = value;
-    }
+    *transaction.mutable_overwrite() = WholeTable();
   }
   for (const auto& [key, value] : options_.properties) {
     (*transaction.mutable_properties())[key] = value;
@@ -309,6 +348,9 @@ Result<std::unique_ptr<LanceDatasetWriter>> LanceDatasetWriter::Create(
   auto writer =
       std::make_unique<Writer>(root, std::move(lance_schema), options);
   ROWFS_RETURN_IF_ERROR(writer->Check());
+  google::protobuf::RepeatedPtrField<lance::pb::Field> messages;
+  for (const StoredField& field : fields) *messages.Add() = ToMessage(field);
+  writer->StoreFields(std::move(messages));
   return std::unique_ptr<LanceDatasetWriter>(std::move(writer));
 }
 
@@ -327,6 +369,7 @@ Result<std::unique_ptr<LanceDatasetWriter>> LanceDatasetWriter::Append(
   ROWFS_ASSIGN_OR_RETURN(LanceSchema schema, ManifestSchema(manifest.message));
   auto writer = std::make_unique<Writer>(root, std::move(schema), own);
   writer->StartFrom(manifest.message.version());
+  writer->StoreFields(manifest.message.fields());
   ROWFS_RETURN_IF_ERROR(writer->Check());
   return std::unique_ptr<LanceDatasetWriter>(std::move(writer));
 }

@@ -66,6 +66,10 @@ class LanceDatasetWriter {
   // kAlreadyExists / kChanged when it cannot be rebased. Nothing is visible
   // before.
   virtual Result<uint64_t> Commit() = 0;
+  // Instead of Commit: make everything durable and return the text of a
+  // FragmentList (fragment_list.h), by which anybody can publish it later. Last
+  // call. One request a file.
+  virtual Result<std::string> Stage() = 0;
 };
 
 }  // namespace rowfs
