@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "index/dataset/blob_columns.h"
 #include "index/ingest/blob_ingest.h"
@@ -53,6 +54,7 @@ Array Renamed(Array array, const TypePtr& type) {
 // The union of the inputs' columns, by name, in order of first appearance.
 Result<std::vector<OutputColumn>> PlanColumns(const IngestJob& job) {
   std::vector<OutputColumn> columns;
+  const bool many = job.inputs.size() > 1 || job.stage;
   for (const auto& input : job.inputs) {
     for (const Column& column : input->columns()) {
       if (column.role == ColumnRole::kIndex) continue;
@@ -66,8 +68,7 @@ Result<std::vector<OutputColumn>> PlanColumns(const IngestJob& job) {
         output.field.type =
             ReplaceBlobType(output.field.type, TypeId::kLargeBinary);
       }
-      output.field.nullable =
-          output.field.nullable || output.is_blob || job.inputs.size() > 1;
+      if (output.is_blob || many) output.field.nullable = true;
       const auto known = std::find_if(columns.begin(), columns.end(),
                                       [&](const OutputColumn& other) {
                                         return other.field.name == column.name;
@@ -161,9 +162,9 @@ class Ingester {
     for (const auto& input : job_.inputs) {
       progress_.rows_total += input->row_count();
     }
-    const std::string key = job_.append ? "" : IngestKey(job_);
+    const std::string key = job_.append || job_.stage ? "" : IngestKey(job_);
     const Status opened = OpenWriter();
-    if (opened.code() == Code::kAlreadyExists && !job_.append &&
+    if (opened.code() == Code::kAlreadyExists && !key.empty() &&
         HasIngestMarker(job_.output, key)) {
       return EndKilledIngest();
     }
@@ -174,11 +175,14 @@ class Ingester {
     for (const auto& input : job_.inputs) {
       ROWFS_RETURN_IF_ERROR(Copy(*input));
     }
+    if (job_.stage) {
+      ROWFS_ASSIGN_OR_RETURN(summary_.fragments, writer_->Stage());
+      return std::move(summary_);
+    }
     ROWFS_ASSIGN_OR_RETURN(summary_.version, writer_->Commit());
     if (!job_.append) {
       ROWFS_RETURN_IF_ERROR(RemoveIngestMarker(job_.output));
-      // What the same ingest left when it was killed in the midst of it. It is
-      // not ours to fail for.
+      // What it left when it was killed midway; not ours to fail for.
       static_cast<void>(AbortUploads(job_.output, began_ns_, false).ok());
     }
     return std::move(summary_);
@@ -267,10 +271,8 @@ class Ingester {
   }
 
   Status Copy(Dataset& input) {
-    std::vector<size_t> fields;
-    for (size_t i = 0; i < input.table().schema().fields.size(); ++i) {
-      fields.push_back(i);
-    }
+    std::vector<size_t> fields(input.table().schema().fields.size());
+    std::iota(fields.begin(), fields.end(), size_t{0});
     ROWFS_ASSIGN_OR_RETURN(auto reader,
                            input.table().Scan(fields, 0, input.row_count(),
                                               kBatchRows, BlobDetail::kFull));
@@ -364,10 +366,9 @@ class Ingester {
       if (observer_.refused) observer_.refused(summary_.refused.back());
     }
     cells.AppendBlob(std::move(stored.cell));
-    if (!has_index) return {};
-    if (stored.info) {
+    if (has_index && stored.info) {
       index->second.AppendBytes(EncodeBlobInfo(*stored.info));
-    } else {
+    } else if (has_index) {
       index->second.AppendNull();
     }
     return {};

@@ -41,6 +41,7 @@ struct IngestJob {
   IngestOptions::Verify verify = IngestOptions::Verify::kKeys;
   bool keep_container = false;
   bool append = false;  // to the dataset at `output`, in its layout
+  bool stage = false;   // write the files, let somebody else commit them
 };
 
 // A blob that stayed as it was.
@@ -58,7 +59,8 @@ struct IngestProgress {
 };
 
 struct IngestSummary {
-  uint64_t version = 0;
+  uint64_t version = 0;   // 0 when staged
+  std::string fragments;  // of what was staged: the text of a FragmentList
   uint64_t rows = 0;
   uint64_t blobs = 0;       // not null
   uint64_t with_views = 0;  // carry an index now
@@ -82,6 +84,7 @@ struct IngestObserver {
 // did not write, kInvalidArgument for a rule that names no
 // blob column or inputs whose columns do not fit, else the errors of reading
 // and writing. A blob that cannot be read fails the job.
+// A job with `stage` makes no version: PublishFragments takes what it returns.
 Result<IngestSummary> WriteDatasetWithBlobInfo(const IngestJob& job,
                                                PluginRegistry& plugins,
                                                const IngestObserver& observer);

@@ -18,6 +18,7 @@ std::string IngestKey(const IngestJob& job);
 // Whether an ingest with this key began at `output` and did not end.
 bool HasIngestMarker(const Location& output, const std::string& key);
 Status PutIngestMarker(const Location& output, const std::string& key);
+// Where there is none, too.
 Status RemoveIngestMarker(const Location& output);
 
 }  // namespace rowfs

@@ -61,7 +61,8 @@ class Lister {
         return {Code::kNotFound,
                 root_.uri() +
                     ": no dataset yet: an ingest into it was not "
-                    "finished; the same command again completes it"};
+                    "finished; the same command again completes it, or `rowfs "
+                    "commit` if it was with --fragments"};
       }
       if (entry.is_directory) {
         ROWFS_RETURN_IF_ERROR(Walk(path, depth + 1));
