@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "fs/cli/commands.h"
+#include "fs/cli/output_file.h"
 #include "fs/cli/progress.h"
 #include "fs/cli/session.h"
 #include "index/ingest/ingest.h"
@@ -48,6 +49,7 @@ Status ParseOptions(const Args& args, IngestJob* job,
   if (verify == "off") job->verify = IngestOptions::Verify::kOff;
   if (verify == "full") job->verify = IngestOptions::Verify::kFull;
   job->keep_container = args.Has("--keep-container");
+  job->stage = args.Has("--fragments");
   return {};
 }
 
@@ -60,17 +62,18 @@ Json ToJson(const IngestRefusal& refusal) {
                        .Add("reason", Json::String(refusal.reason)));
 }
 
-Json ToJson(const IngestSummary& summary) {
-  return std::move(Json::Object()
-                       .Add("event", Json::String("summary"))
-                       .Add("version", Json::Uint(summary.version))
-                       .Add("rows", Json::Uint(summary.rows))
-                       .Add("blobs", Json::Uint(summary.blobs))
-                       .Add("with_views", Json::Uint(summary.with_views))
-                       .Add("refused", Json::Uint(summary.refused.size()))
-                       .Add("bytes_in", Json::Uint(summary.bytes_in))
-                       .Add("bytes_out", Json::Uint(summary.bytes_out))
-                       .Add("was_complete", Json::Bool(summary.was_complete)));
+Json ToJson(const IngestJob& job, const IngestSummary& summary) {
+  return std::move(
+      Json::Object()
+          .Add("event", Json::String("summary"))
+          .Add("version", job.stage ? Json() : Json::Uint(summary.version))
+          .Add("rows", Json::Uint(summary.rows))
+          .Add("blobs", Json::Uint(summary.blobs))
+          .Add("with_views", Json::Uint(summary.with_views))
+          .Add("refused", Json::Uint(summary.refused.size()))
+          .Add("bytes_in", Json::Uint(summary.bytes_in))
+          .Add("bytes_out", Json::Uint(summary.bytes_out))
+          .Add("was_complete", Json::Bool(summary.was_complete)));
 }
 
 void PrintSummary(Env& env, const IngestJob& job,
@@ -80,8 +83,13 @@ void PrintSummary(Env& env, const IngestJob& job,
             << summary.version << " with " << summary.rows << " rows\n";
     return;
   }
-  env.out << "wrote version " << summary.version << " of " << job.output.uri()
-          << ": " << summary.rows << " rows, " << summary.blobs << " blobs ("
+  if (job.stage) {
+    env.out << "wrote fragments for " << job.output.uri();
+  } else {
+    env.out << "wrote version " << summary.version << " of "
+            << job.output.uri();
+  }
+  env.out << ": " << summary.rows << " rows, " << summary.blobs << " blobs ("
           << HumanBytes(summary.bytes_in) << " read, "
           << HumanBytes(summary.bytes_out) << " stored), " << summary.with_views
           << " with views\n";
@@ -130,6 +138,19 @@ Result<IngestSummary> RunIngest(Env& env, const Args& args, Session& session,
   return WriteDatasetWithBlobInfo(*job, *plugins, observer);
 }
 
+// The file is opened first: hours of work should not end at its name.
+Result<IngestSummary> RunToFile(Env& env, const Args& args, Session& session,
+                                IngestJob* job) {
+  const std::string file = args.Get("--fragments");
+  IngestSummary summary;
+  ROWFS_RETURN_IF_ERROR(
+      WriteOutput(session.stores(), file, [&](const auto& write) -> Status {
+        ROWFS_ASSIGN_OR_RETURN(summary, RunIngest(env, args, session, job));
+        return write(AsBytes(summary.fragments));
+      }));
+  return summary;
+}
+
 int IngestOrAppend(Env& env, const Args& args, bool append) {
   if (args.Get("--output").empty()) {
     env.err << "rowfs: --output DATASET is missing\nsee `rowfs "
@@ -140,14 +161,20 @@ int IngestOrAppend(Env& env, const Args& args, bool append) {
   if (!session.ok()) return Fail(env, session.status());
   IngestJob job;
   job.append = append;
-  const auto summary = RunIngest(env, args, *session.value(), &job);
+  const auto summary = args.Has("--fragments")
+                           ? RunToFile(env, args, *session.value(), &job)
+                           : RunIngest(env, args, *session.value(), &job);
   if (!summary.ok()) {
     return Fail(env, summary.status());
   }
   if (args.Has("--json")) {
-    env.out << WriteJson(ToJson(summary.value())) << "\n";
+    env.out << WriteJson(ToJson(job, summary.value())) << "\n";
   } else {
     PrintSummary(env, job, summary.value());
+    if (job.stage) {
+      env.out << "`rowfs commit " << args.Get("--output") << " "
+              << args.Get("--fragments") << "` publishes them\n";
+    }
   }
   return kExitDone;
 }

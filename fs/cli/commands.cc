@@ -79,6 +79,8 @@ constexpr auto kIndexFlags =
 
 constexpr Flag kIngestOnlyFlags[] = {
     {"--output", "DATASET", "the dataset to write"},
+    {"--fragments", "FILE",
+     "write data files, and FILE, by which `rowfs commit` publishes them"},
     {"--media", "COLUMN=PLUGIN[:CONFIG]",
      "plugin (name, auto, none or PATH.so) for a blob column", true},
     {"--layout", "descriptor|column",
@@ -197,8 +199,23 @@ constexpr Command kCommands[] = {
      "  rowfs ingest videos/ --output v.lance --layout column",
      kIngestFlags, 1, 10'000, CmdIngest},
     {"append", "INPUT...", "add rows to a Lance dataset",
-     "The rows take the dataset's schema, layout and file version.",
+     "The rows take the dataset's schema, layout and file version. With "
+     "--fragments\nthey wait for `rowfs commit`, beside those of other "
+     "workers.",
      kIngestFlags, 1, 10'000, CmdAppend},
+    {"commit", "DATASET FILE...",
+     "publish what ingest or append wrote with --fragments",
+     "The rows of all FILEs, in their order, become one version: the first of "
+     "a new\nDATASET, or rows added to one whose columns are the same. A FILE "
+     "is published\nonce. DATASET is unchanged after an error. Three workers, "
+     "anywhere, and then one\ncommit:\n"
+     "  rowfs ingest videos/a --output v.lance --fragments a.json\n"
+     "  rowfs ingest videos/b --output v.lance --fragments b.json\n"
+     "  rowfs ingest videos/c --output v.lance --fragments c.json\n"
+     "  rowfs commit v.lance a.json b.json c.json\n"
+     "Later rows come by `rowfs append --fragments`. Commit within the grace "
+     "time of\n`rowfs gc` (7 days): until then it leaves the files alone.",
+     kJsonFlags, 2, 100'000, CmdCommit},
     {"delete", "DATASET", "delete rows of a Lance dataset",
      "A new version is without the rows; older ones keep them, and no file "
      "goes before\n`rowfs compact` and `rowfs gc`. Row numbers are those of "
@@ -215,7 +232,8 @@ constexpr Command kCommands[] = {
     {"gc", "DATASET", "remove files that no version refers to",
      "Such files are left by writers that were killed or lost a race. "
      "Versions, tags\nand branches stay, and so does what is younger than the "
-     "grace time: it may belong\nto a commit on its way. Try:\n"
+     "grace time: it may belong\nto a commit on its way, or to fragments "
+     "that wait for `rowfs commit`. Try:\n"
      "  rowfs gc v.lance --dry-run\n"
      "  rowfs gc v.lance --grace 1h",
      kGcFlags, 1, 1, CmdGc},

@@ -12,6 +12,7 @@ int CmdMount(Env& env, const Args& args);
 int CmdUmount(Env& env, const Args& args);
 int CmdIngest(Env& env, const Args& args);
 int CmdAppend(Env& env, const Args& args);
+int CmdCommit(Env& env, const Args& args);
 int CmdDelete(Env& env, const Args& args);
 int CmdCompact(Env& env, const Args& args);
 int CmdGc(Env& env, const Args& args);
