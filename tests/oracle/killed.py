@@ -1,7 +1,7 @@
 """Writers that die at every system call that writes: killed.py ROWFS STEP.
 
-strace kills `rowfs ingest`, `append`, `delete`, `compact` and `gc` at the first,
-second, ... write, fsync, link and so on (every STEP-th; 1: all). Afterwards
+strace kills `rowfs ingest`, `append`, `commit`, `delete`, `compact` and `gc` at the
+first, second, ... write, fsync, link and so on (every STEP-th; 1: all). Afterwards
 pylance and rowfs open the old version or the new one, `rowfs verify` finds
 nothing, `rowfs gc` removes what is left over and nothing else. Exit 1 when that is not so."""
 import os
@@ -38,10 +38,14 @@ def files_of(path):
             for folder, _, names in os.walk(path) for name in names}
 
 
+def has_version(path):
+    return os.path.isdir(path + "/_versions") and any(
+        n.endswith(".manifest") for n in os.listdir(path + "/_versions"))
+
+
 def check(lance, program, path, old, new):
     """What is wrong with the dataset, if anything; `old` None: there was none."""
-    if not os.path.isdir(path + "/_versions") or not any(
-            n.endswith(".manifest") for n in os.listdir(path + "/_versions")):
+    if not has_version(path):
         return "" if old is None else "it is gone"
     got = names_of(lance, path)
     if got not in (old, new):
@@ -64,7 +68,9 @@ def check(lance, program, path, old, new):
 def kill_all(lance, program, base, what, words, original, step):
     """Run `words` on copies of `original`, killed at every STEP-th call."""
     path = f"{base}/d.lance"
-    old = names_of(lance, original) if original else None
+    old = None
+    if original and has_version(original):
+        old = names_of(lance, original)
     shutil.rmtree(path, ignore_errors=True)
     if original:
         shutil.copytree(original, path)
@@ -116,7 +122,17 @@ def main():
             data = base + "/three.lance/data/"
             left = next(n for n in os.listdir(data) if n.endswith(".lance"))
             shutil.copy(data + left, data + name + ".lance")
+        shutil.copytree(base + "/one.lance", base + "/added.lance")
+        run(program, "append", more, "--output", base + "/added.lance",
+            "--fragments", base + "/more.json")
+        for name, folder in (("a", first), ("b", more)):
+            run(program, "ingest", folder, "--output", base + "/new.lance",
+                "--fragments", f"{base}/{name}.json")
         cases = [
+            ("commit", ["commit", path, base + "/more.json"],
+             base + "/added.lance"),
+            ("first commit", ["commit", path, base + "/a.json",
+                              base + "/b.json"], base + "/new.lance"),
             ("ingest", ["ingest", first, "--output", path], None),
             ("append", ["append", more, "--output", path], base + "/one.lance"),
             ("delete", ["delete", path, "--where", "0,2-3"],

@@ -1,7 +1,7 @@
 """Writers of one dataset at the same time: races.py ROWFS ROUNDS.
 
-Each round runs two `rowfs append`, a `rowfs delete` and a pylance append at
-once. Afterwards the rows are those of every writer that reported success, once
+Each round runs two `rowfs append`, two `rowfs commit`, a `rowfs delete` and a
+pylance append at once. Afterwards the rows are those of every writer that reported success, once
 each, and every version in between can be opened. Exit 1 when one is not."""
 import concurrent.futures
 import os
@@ -55,11 +55,19 @@ def run_round(lance, program, base, number):
     want = set(names_of(lance, path))
     doomed = names_of(lance, path)[1]
     added = {w: folder_of(base, f"{number}-{w}", r.randrange(1, 4))
-             for w in ("one", "two")}
+             for w in ("one", "two", "three", "four")}
+    staged = {w: f"{base}/{number}-{w}.json" for w in ("three", "four")}
+    for who, file in staged.items():
+        done = rowfs(program, "append", added[who], "--output", path,
+                     "--fragments", file)
+        if done.returncode:
+            return f"{who}: {done.stderr}"
     theirs = [f"{number}-theirs-{i}" for i in range(2)]
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        jobs = {w: pool.submit(rowfs, program, "append", folder, "--output",
-                               path) for w, folder in added.items()}
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        jobs = {w: pool.submit(rowfs, program, "commit", path, staged[w])
+                if w in staged else
+                pool.submit(rowfs, program, "append", folder, "--output", path)
+                for w, folder in added.items()}
         jobs["delete"] = pool.submit(rowfs, program, "delete", path + "@v1",
                                      "--where", "1")
         jobs["pylance"] = pool.submit(pylance_append, lance, path, theirs)
