@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "storage/base/json.h"
+#include "storage/object/aws_text.h"
 #include "storage/object/local_store.h"
 #include "storage/object/uri.h"
 #include "storage/object/xml.h"
@@ -24,14 +25,6 @@ std::string Trim(std::string_view text) {
       text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1));
 }
 
-// The content of a small file; absent when it cannot be read.
-std::optional<std::string> FileText(const std::string& path) {
-  const auto bytes =
-      ReadWhole({std::make_shared<LocalStore>(), path}, kFileBytesMax);
-  if (!bytes.ok()) return std::nullopt;
-  return std::string(AsText(bytes.value()));
-}
-
 void MergeFile(const std::string& path, const std::string& profile,
                std::map<std::string, std::string>* values) {
   const auto text = FileText(path);
@@ -40,13 +33,22 @@ void MergeFile(const std::string& path, const std::string& profile,
   for (auto& [key, value] : sections[profile]) (*values)[key] = value;
 }
 
+}  // namespace
+
+std::optional<std::string> FileText(const std::string& path) {
+  const auto bytes =
+      ReadWhole({std::make_shared<LocalStore>(), path}, kFileBytesMax);
+  if (!bytes.ok()) return std::nullopt;
+  std::string text(AsText(bytes.value()));
+  text.erase(text.find_last_not_of(" \t\r\n") + 1);
+  return text;
+}
+
 std::string TextAt(const Json& object, std::string_view key) {
   const Json* value = object.Find(key);
   return value != nullptr && value->kind == Json::Kind::kString ? value->text
                                                                 : "";
 }
-
-}  // namespace
 
 IniSections ParseIni(std::string_view text) {
   IniSections sections;

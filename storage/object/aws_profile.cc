@@ -8,7 +8,7 @@
 #include "storage/base/hash.h"
 #include "storage/base/json.h"
 #include "storage/object/aws_credentials.h"
-#include "storage/object/local_store.h"
+#include "storage/object/aws_text.h"
 #include "storage/object/uri.h"
 #include "storage/object/xml.h"
 
@@ -16,7 +16,6 @@ namespace rowfs {
 namespace {
 
 constexpr int64_t kDeadlineMs = 5'000;
-constexpr uint64_t kFileBytesMax = 1 << 20;
 constexpr int kProfilesMax = 4;  // that lead from one to the next
 
 std::string At(const AwsProfile& profile, const std::string& key) {
@@ -28,15 +27,6 @@ Status Refused(std::string message) {
   return {Code::kPermissionDenied, std::move(message)};
 }
 
-std::optional<std::string> FileText(const std::string& path) {
-  const auto bytes =
-      ReadWhole({std::make_shared<LocalStore>(), path}, kFileBytesMax);
-  if (!bytes.ok()) return std::nullopt;
-  std::string text(AsText(bytes.value()));
-  text.erase(text.find_last_not_of(" \t\r\n") + 1);
-  return text;
-}
-
 // Where single sign-on tools keep their tokens.
 std::string Sha1Hex(const std::string& text) {
   std::array<std::byte, 20> digest{};
@@ -44,12 +34,6 @@ std::string Sha1Hex(const std::string& text) {
   ::EVP_Digest(text.data(), text.size(), AsU8(MutableByteSpan(digest)), &size,
                ::EVP_sha1(), nullptr);
   return ToHex(digest);
-}
-
-std::string TextAt(const Json& object, std::string_view key) {
-  const Json* value = object.Find(key);
-  return value != nullptr && value->kind == Json::Kind::kString ? value->text
-                                                                : "";
 }
 
 }  // namespace
