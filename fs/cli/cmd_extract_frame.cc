@@ -1,4 +1,6 @@
 // rowfs extract-frame.
+#include <algorithm>
+
 #include "fs/cli/commands.h"
 #include "fs/cli/output_file.h"
 #include "fs/cli/tree_session.h"
@@ -55,11 +57,10 @@ Result<FrameRequest> ParseRequest(const Args& args) {
       if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
     }
     if (request.format == "jpeg") request.format = "jpg";
-    const std::string_view known = kFrameFormats;
-    const std::string choice = "|" + request.format + "|";
-    if (("|" + std::string(known) + "|").find(choice) == std::string::npos) {
+    const auto known = Split(kFrameFormats, '|');
+    if (std::find(known.begin(), known.end(), request.format) == known.end()) {
       return missing("--output ends in ." + output.substr(dot + 1) +
-                     ", which is none of " + std::string(known));
+                     ", which is none of " + std::string(kFrameFormats));
     }
   } else if (!window) {
     return missing("--output needs an extension that says the format, as .jpg");

@@ -33,12 +33,8 @@ Result<std::vector<ChosenColumn>> ChooseColumns(const Dataset& dataset,
   for (const std::string& list : args.GetAll("--columns")) {
     std::vector<std::string> names = {list};
     if (!dataset.FindColumn(list)) {
-      names.clear();
-      for (size_t at = 0; at <= list.size();) {
-        const size_t end = std::min(list.find(',', at), list.size());
-        names.push_back(list.substr(at, end - at));
-        at = end + 1;
-      }
+      const auto parts = Split(list, ',');
+      names.assign(parts.begin(), parts.end());
     }
     for (const std::string& name : names) {
       ROWFS_ASSIGN_OR_RETURN(const ChosenColumn one, FindChosen(dataset, name));

@@ -41,16 +41,6 @@ std::string Suggest(std::string_view word, std::span<const T> known) {
                          : "; did you mean " + std::string(best->name) + "?";
 }
 
-std::vector<std::string_view> Split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (size_t end = 0; end != text.npos;) {
-    end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end != text.npos) text.remove_prefix(end + 1);
-  }
-  return parts;
-}
-
 std::string JoinWithOr(std::span<const std::string_view> words) {
   std::string text;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -175,6 +165,16 @@ int RunMountHelper(Env& env, std::span<const std::string> words) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (size_t end = 0; end != text.npos;) {
+    end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end != text.npos) text.remove_prefix(end + 1);
+  }
+  return parts;
+}
 
 std::string Args::Get(std::string_view flag) const {
   const auto found = values_.find(flag);

@@ -57,6 +57,9 @@ class Args {
   std::map<std::string, std::vector<std::string>, std::less<>> values_;
 };
 
+// The parts of `text` between separators; one empty part for an empty text.
+std::vector<std::string_view> Split(std::string_view text, char separator);
+
 // Options may stand anywhere; "--" ends them; "--flag=value" and "--flag
 // value". kInvalidArgument names an unknown or incomplete option and the
 // nearest known one, or a value that the option's metavar rules out.
