@@ -29,6 +29,7 @@ constexpr Magic kMagics[] = {
     {0, "MM\0+"sv, {"tif", "image/tiff"}},
     {0, "\0\0\0\x0CjP  \r\n\x87\n"sv, {"jp2", "image/jp2"}},
     {0, "\xFF\x4F\xFF\x51"sv, {"j2k", "image/j2c"}},
+    {0, "\0\0\0\x0CJXL \r\n\x87\n"sv, {"jxl", "image/jxl"}},
     {0, "8BPS"sv, {"psd", "image/vnd.adobe.photoshop"}},
     {0, "v/1\x01"sv, {"exr", "image/x-exr"}},
     {0, "fLaC"sv, {"flac", "audio/flac"}},
@@ -69,8 +70,12 @@ std::optional<FileType> BrandType(std::string_view head) {
   if (brand == "avif" || brand == "avis") {
     return FileType{"avif", "image/avif"};
   }
-  if (brand == "heic" || brand == "heix" || brand == "mif1") {
-    return FileType{"heic", "image/heic"};
+  if (brand == "heic" || brand == "heix" || brand == "mif1" ||
+      brand == "msf1") {
+    // The general brands leave the coding to those it is compatible with.
+    const bool avif = head.substr(0, 64).find("avif") != head.npos;
+    return avif ? FileType{"avif", "image/avif"}
+                : FileType{"heic", "image/heic"};
   }
   if (brand == "M4A " || brand == "M4B ") return FileType{"m4a", "audio/mp4"};
   return FileType{"mp4", "video/mp4"};
@@ -188,7 +193,11 @@ FileType DetectFileType(ByteSpan bytes) {
   }
   if (IsBmp(head)) return {"bmp", "image/bmp"};
   if (const auto type = NalType(head)) return *type;
-  return FramedType(head).value_or(kUnknown);
+  if (const auto type = FramedType(head)) return *type;
+  // Readers look for the header in the first KiB (ISO 32000-1, annex H.3.4.1).
+  if (head.substr(0, 1024).find("%PDF-") != head.npos)
+    return {"pdf", "application/pdf"};
+  return kUnknown;
 }
 
 std::optional<FileType> FileTypeOf(std::string_view media_type) {

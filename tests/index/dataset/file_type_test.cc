@@ -24,6 +24,10 @@ TEST(DetectFileType, KnowsContainersByTheirFirstBytes) {
   EXPECT_EQ(Extension("OggS\0\2\0\0\0\0\0\0\0\0OpusHead"sv), "opus");
   EXPECT_EQ(Extension("\x89PNG\r\n\x1A\n\0\0\0\0"sv), "png");
   EXPECT_EQ(Extension("%PDF-1.7"), "pdf");
+  EXPECT_EQ(Extension("junk before the header\n%PDF-1.7"), "pdf");
+  EXPECT_EQ(Extension("\0\0\0\x1C"
+                      "ftypmif1\0\0\0\0mif1avif"sv),
+            "avif");
 }
 
 TEST(DetectFileType, KnowsStreamsOfVideoByTheirFirstBytes) {
