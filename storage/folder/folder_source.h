@@ -8,9 +8,6 @@
 #ifndef ROWFS_STORAGE_FOLDER_FOLDER_SOURCE_H_
 #define ROWFS_STORAGE_FOLDER_FOLDER_SOURCE_H_
 
-#include <memory>
-#include <string_view>
-
 #include "storage/table/table_source.h"
 
 namespace rowfs {
@@ -20,10 +17,6 @@ namespace rowfs {
 // knows no versions. `metadata_format` opens metadata.parquet; null: such a
 // file is one like others.
 TableFormat FolderFormat(const TableFormat* metadata_format = nullptr);
-
-// The kind of a file by its extension: "video", "audio", "image", "document" or
-// "file".
-std::string_view KindOfFile(std::string_view file_name);
 
 }  // namespace rowfs
 #endif  // ROWFS_STORAGE_FOLDER_FOLDER_SOURCE_H_

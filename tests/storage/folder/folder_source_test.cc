@@ -1,5 +1,6 @@
 #include "storage/folder/folder_source.h"
 
+#include "storage/folder/folder_listing.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/status_matchers.h"
 
