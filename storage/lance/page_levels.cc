@@ -161,13 +161,10 @@ SparseSlots CollectSlots(const LeafPage& page, const LeafColumn& leaf,
       const auto end = static_cast<uint16_t>(level + (is_list ? 2 : 1));
       if (j > layer && def >= level && def < end) {
         outside = true;
-        outer_list = is_list;
-      }
-      // A struct outside the list that this layer is inside of: the list has
-      // no items.
-      if (j > layer && outside && !is_list) {
-        for (size_t k = layer + 1; k < j; ++k) {
-          if (leaf.layers[k] == LayerKind::kList) outer_list = true;
+        // A null struct outside a list that this layer is inside of: the list
+        // has no items.
+        for (size_t k = layer + 1; k <= j; ++k) {
+          outer_list |= leaf.layers[k] == LayerKind::kList;
         }
       }
       level = end;
