@@ -97,6 +97,36 @@ Result<Bytes> ArrayPage::ReadValues(const Encoding::Buffer& buffer,
   return values;
 }
 
+// The values of `rows` of a buffer that is compressed as a whole.
+Result<Bytes> ArrayPage::Decompressed(const Encoding::Flat& flat,
+                                      const RowRanges& rows) const {
+  const std::string& scheme = flat.compression().scheme();
+  if (scheme != "zstd" && scheme != "lz4") {
+    return Status(Code::kUnsupported,
+                  "buffers compressed with \"" + scheme + "\" in format 2.0");
+  }
+  const uint64_t bits = flat.bits_per_value();
+  if (bits == 1) return Corrupt("compressed bits");
+  ROWFS_ASSIGN_OR_RETURN(const ByteRange where, Find(flat.buffer()));
+  ROWFS_ASSIGN_OR_RETURN(const Bytes bytes,
+                         object_.Read(where, ReadKind::kMetadata));
+  Bytes all;
+  ROWFS_RETURN_IF_ERROR(scheme == "zstd"
+                            ? DecompressZstd(bytes, kDecodedBytesMax, &all)
+                            : DecompressLz4(bytes, kDecodedBytesMax, &all));
+  Bytes values;
+  for (const RowRange& range : rows) {
+    const auto end = CheckedMul(range.end, bits / 8);
+    if (!end || *end > all.size()) {
+      return Corrupt("values to row " + std::to_string(range.end) + " in " +
+                     std::to_string(all.size()) + " bytes");
+    }
+    AppendBytes(&values, ByteSpan(all).subspan(range.begin * (bits / 8),
+                                               range.size() * (bits / 8)));
+  }
+  return values;
+}
+
 // Values bit-packed in blocks of 1,024.
 Result<ValueBlock> ArrayPage::Unpacked(
     const Encoding::BitpackedNonNegative& packed, const RowRanges& rows) const {
@@ -147,15 +177,14 @@ Result<ValueBlock> ArrayPage::Fixed(const Encoding& encoding,
   block.count = CountRows(rows);
   if (encoding.has_flat()) {
     const auto& flat = encoding.flat();
-    if (flat.has_compression()) {
-      return Status(Code::kUnsupported, "buffers compressed with \"" +
-                                            flat.compression().scheme() +
-                                            "\" in format 2.0");
-    }
     block.bits = flat.bits_per_value();
     if (block.bits == 0 || block.bits > 1u << 30 ||
         (block.bits != 1 && block.bits % 8 != 0)) {
       return Corrupt("flat values of " + std::to_string(block.bits) + " bits");
+    }
+    if (flat.has_compression() && flat.compression().scheme() != "none") {
+      ROWFS_ASSIGN_OR_RETURN(block.data, Decompressed(flat, rows));
+      return block;
     }
     ROWFS_ASSIGN_OR_RETURN(block.data,
                            ReadValues(flat.buffer(), block.bits, rows));

@@ -55,6 +55,8 @@ class ArrayPage {
   Result<ByteRange> Find(const Encoding::Buffer& buffer) const;
   Result<Bytes> ReadValues(const Encoding::Buffer& buffer, uint64_t bits,
                            const RowRanges& rows) const;
+  Result<Bytes> Decompressed(const Encoding::Flat& flat,
+                             const RowRanges& rows) const;
   Result<ValueBlock> Fixed(const Encoding& encoding,
                            const RowRanges& rows) const;
   Result<ValueBlock> Unpacked(const Encoding::BitpackedNonNegative& packed,
