@@ -16,21 +16,7 @@ namespace {
 constexpr std::array<std::string_view, 4> kMediaTypeKeys = {
     "rowfs:media_type", "media_type", "mime_type", "content_type"};
 
-// Values of kViewsKey.
-constexpr std::string_view kOpaque = "none";
-constexpr std::string_view kByMagic = "by_magic";
-constexpr std::string_view kByName = "by_name";
-
-constexpr FileType kUnknownType = {"bin", "application/octet-stream"};
-
-std::optional<std::string> DeclaredMediaType(const Metadata& metadata) {
-  for (const std::string_view key : kMediaTypeKeys) {
-    for (const auto& [name, value] : metadata) {
-      if (name == key && !value.empty()) return value;
-    }
-  }
-  return {};
-}
+constexpr FileType kUnknownType = {"bin", kPlainBytesType};
 
 std::string ViewsRule(const Metadata& metadata) {
   for (const auto& [name, value] : metadata) {
@@ -98,7 +84,7 @@ void LookAtBytes(const RowReader& reader, const BlobPlace& place,
   std::optional<FileType> type;
   if (declared) type = FileTypeOf(*declared);
   const bool named = reader.paths_only && !place.file_name.empty();
-  const bool opaque = ViewsRule(place.metadata) == kOpaque && cell.size;
+  const bool opaque = ViewsRule(place.metadata) == kViewsNone && cell.size;
   if ((type && cell.size) || named || opaque) {
     UseFileType(type.value_or(kUnknownType), shape);
     if (declared) shape->media_type = *declared;
@@ -131,11 +117,12 @@ void FindLateViews(const RowReader& reader, const BlobPlace& place,
                    BlobShape* shape) {
   if (reader.options.indexer == nullptr || !shape->error.empty()) return;
   const std::string rule = ViewsRule(place.metadata);
-  if (rule == kOpaque) return;
-  if (rule == kByMagic && shape->media_type == kUnknownType.media_type) return;
+  if (rule == kViewsNone) return;
+  if (rule == kViewsByMagic && shape->media_type == kUnknownType.media_type)
+    return;
   shape->late_views = shape->size > 0 || reader.paths_only;
   if (!shape->late_views || shape->extension.size() < 2) return;
-  if (rule == kByName) return;
+  if (rule == kViewsByName) return;
   std::string extension = shape->extension.substr(1);
   for (char& c : extension) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -180,6 +167,15 @@ Result<std::shared_ptr<const Blob>> OpenCell(const Dataset& dataset,
     ROWFS_ASSIGN_OR_RETURN(source, dataset.table().OpenBlob(cell));
   }
   return std::make_shared<const Blob>(cell, std::move(source));
+}
+
+std::optional<std::string> DeclaredMediaType(const Metadata& metadata) {
+  for (const std::string_view key : kMediaTypeKeys) {
+    for (const auto& [name, value] : metadata) {
+      if (name == key && !value.empty()) return value;
+    }
+  }
+  return {};
 }
 
 std::pair<std::string, std::string> SplitExtension(const std::string& name) {

@@ -6,6 +6,7 @@
 #define ROWFS_FS_TREE_BLOB_SHAPE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,6 +43,14 @@ struct BlobShape {
   bool unsure = false;
 };
 
+// Values of kViewsKey.
+inline constexpr std::string_view kViewsNone = "none";
+inline constexpr std::string_view kViewsByMagic = "by_magic";
+inline constexpr std::string_view kViewsByName = "by_name";
+
+// The media type of bytes that nothing is known about.
+inline constexpr std::string_view kPlainBytesType = "application/octet-stream";
+
 // Entries a plugin may show beside one blob.
 inline constexpr uint64_t kBlobViewsMax = 256;
 
@@ -58,6 +67,9 @@ struct BlobPlace {
 };
 BlobShape DescribeBlob(const RowReader& reader, const BlobPlace& place,
                        const BlobCell& cell);
+
+// The media type a column's metadata says its blobs have.
+std::optional<std::string> DeclaredMediaType(const Metadata& metadata);
 
 // Splits at the last dot, which neither starts nor ends the name; the extension
 // has its dot.

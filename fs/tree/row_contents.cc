@@ -12,7 +12,6 @@
 namespace rowfs {
 namespace {
 
-constexpr uint32_t kRowJsonCode = 1;
 constexpr size_t kNestingMax = 64;
 // Names stay this much below the limit, so that what is put behind them fits.
 constexpr size_t kSuffixBytesMax = 40;

@@ -42,9 +42,10 @@ inline constexpr std::string_view kTimeViewKey = "rowfs:time_view";
 // What is put behind the name from that column: ".seg.png".
 inline constexpr std::string_view kNameSuffixKey = "rowfs:name_suffix";
 
-// RowItem::code of what `column` is called after.
+// RowItem::code of row.json, and of what `column` is called after.
+inline constexpr uint32_t kRowJsonCode = 1;
 constexpr uint32_t CodeOfColumn(size_t column) {
-  return 2 + 2 * static_cast<uint32_t>(column);  // 1 is row.json
+  return 2 + 2 * static_cast<uint32_t>(column);
 }
 
 constexpr size_t FieldOfCode(uint32_t code) { return (code - 2) / 2; }

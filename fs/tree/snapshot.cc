@@ -60,6 +60,9 @@ Snapshot::Snapshot(std::shared_ptr<Dataset> dataset, PluginRegistry& plugins,
     scanned_ = std::make_unique<ScannedValueIndex>(dataset_);
     values_ = scanned_.get();
   }
+  if (dataset_->file_rows() != nullptr) {
+    stored_ = std::make_unique<StoredRows>(*dataset_, quick_);
+  }
   if (!options.name_column.empty()) {
     name_column_ = dataset_->FindColumn(options.name_column);
     if (slot == 0) name_index_ = options.names;
@@ -187,52 +190,6 @@ Result<std::shared_ptr<const RowContents>> Snapshot::MakeContents(
   ROWFS_ASSIGN_OR_RETURN(const auto values, ReadRow(row));
   return std::make_shared<const RowContents>(ReadRowContents(
       {*dataset_, plugins_, options_, false, index_key()}, *values));
-}
-
-std::optional<Snapshot::StoredFile> Snapshot::FindStored(
-    uint64_t row, std::string_view name) const {
-  const FileRows* rows = dataset_->file_rows();
-  if (rows == nullptr || row >= dataset_->row_count()) return {};
-  const auto files = rows->FilesOf(row);
-  if (!files) return {};
-  std::optional<StoredFile> found;
-  for (const FileRows::File& file : *files) {
-    const std::string shown = StemOf(file.name);
-    if (shown != name) continue;
-    // Of two with one name the contents know which is which.
-    if (found || shown == "row.json") return {};
-    found = {CodeOfColumn(file.field), file.size};
-  }
-  return found;
-}
-
-std::optional<Snapshot::StoredFile> Snapshot::FindStored(uint64_t row,
-                                                         uint32_t code) const {
-  const FileRows* rows = dataset_->file_rows();
-  if (rows == nullptr || row >= dataset_->row_count()) return {};
-  const auto files = rows->FilesOf(row);
-  if (!files) return {};
-  for (const FileRows::File& file : *files) {
-    if (CodeOfColumn(file.field) == code) return StoredFile{code, file.size};
-  }
-  return {};
-}
-
-Result<std::shared_ptr<const ViewFile>> Snapshot::OpenStored(uint64_t row,
-                                                             uint32_t code,
-                                                             Wait wait) {
-  using File = std::shared_ptr<const ViewFile>;
-  const auto stored = FindStored(row, code);
-  if (!stored) return File();
-  if (wait == Wait::kNo && !quick_) return WouldWait();
-  const auto scope = NoWaitFor(wait);
-  ROWFS_ASSIGN_OR_RETURN(BlobSource source, dataset_->file_rows()->OpenFile(
-                                                row, FieldOfCode(code)));
-  BlobCell cell;
-  cell.size = stored->size;
-  cell.bytes = source.bytes;
-  return File(std::make_shared<BlobFile>(
-      std::make_shared<const Blob>(std::move(cell), std::move(source))));
 }
 
 Result<std::shared_ptr<const Media>> Snapshot::MakeMedia(uint64_t row,

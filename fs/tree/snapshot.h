@@ -19,6 +19,7 @@
 #include "fs/tree/metadata_file.h"
 #include "fs/tree/row_contents.h"
 #include "fs/tree/rows_layout.h"
+#include "fs/tree/stored_rows.h"
 #include "fs/tree/value_index.h"
 #include "index/view/renderer.h"
 #include "storage/base/sync.h"
@@ -59,18 +60,8 @@ class Snapshot {
   // Wait::kNo takes it too, as long as nothing has to wait.
   Result<std::shared_ptr<const RowContents>> Contents(uint64_t row, Wait wait)
       EXCLUDES(mu_);
-  // A file of the row that is no more than stored bytes, from memory: found
-  // without making the row's contents. Absent: they have to be made.
-  struct StoredFile {
-    uint32_t code = 0;  // RowItem::code
-    uint64_t size = 0;
-  };
-  std::optional<StoredFile> FindStored(uint64_t row,
-                                       std::string_view name) const;
-  std::optional<StoredFile> FindStored(uint64_t row, uint32_t code) const;
-  // Its bytes; null when the contents have to be made for that.
-  Result<std::shared_ptr<const ViewFile>> OpenStored(uint64_t row,
-                                                     uint32_t code, Wait wait);
+  // Files and folders that need no contents; null when the table has none.
+  StoredRows* stored() const { return stored_.get(); }
   // The media at `cell`, with its whole index; kCorruption when there is none
   // and none can be made. Reads all of a blob that was never indexed.
   Result<std::shared_ptr<const Media>> OpenMedia(uint64_t row,
@@ -134,6 +125,7 @@ class Snapshot {
   const bool quick_;
   std::unique_ptr<ScannedValueIndex> scanned_;
   ValueIndex* values_;
+  std::unique_ptr<StoredRows> stored_;
   std::optional<size_t> name_column_;
   NameIndex* name_index_ = nullptr;
   std::vector<std::pair<size_t, std::string>> scalars_;

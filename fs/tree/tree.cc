@@ -186,6 +186,10 @@ bool Tree::folders_fixed() const { return state_->folders_fixed(); }
 
 TreeStats Tree::Stats() const { return state_->Stats(); }
 
+void Tree::CountRequest(Operation operation) {
+  state_->CountRequest(operation);
+}
+
 void Tree::CountError(std::string_view errno_name) {
   state_->CountError(errno_name);
 }

@@ -16,6 +16,7 @@
 #ifndef ROWFS_FS_TREE_TREE_H_
 #define ROWFS_FS_TREE_TREE_H_
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -70,6 +71,21 @@ struct OpenedFile {
   Attributes attributes;  // size exact, whatever GetAttr said before
   bool changing = false;  // stats, log: never cache its pages
 };
+
+// What the kernel asks for.
+enum class Operation {
+  kLookup,
+  kGetAttr,
+  kReadDir,
+  kOpenDir,
+  kOpen,
+  kRead,
+  kReadLink,
+  kGetXattr,
+};
+inline constexpr std::array<std::string_view, 8> kOperationNames = {
+    "lookup", "getattr", "readdir",  "opendir",
+    "open",   "read",    "readlink", "getxattr"};
 
 struct TreeStats {
   uint64_t row_count = 0;
@@ -136,6 +152,8 @@ class Tree {
   // whoever asks may keep it.
   bool folders_fixed() const;
   TreeStats Stats() const;
+  // Count a request of the kernel, for rowfs_requests_total{operation}.
+  void CountRequest(Operation operation);
   // Count an error as a program saw it, for rowfs_errors_total{errno}.
   void CountError(std::string_view errno_name);
 

@@ -72,6 +72,12 @@ std::string Tree::State::ControlText(const Snapshot& snapshot,
       std::string text;
       if (options_.stats_text) text = options_.stats_text();
       text += errors_.Text();
+      text += "# TYPE rowfs_requests_total counter\n";
+      for (size_t i = 0; i < requests_.size(); ++i) {
+        text += "rowfs_requests_total{operation=\"" +
+                std::string(kOperationNames[i]) + "\"} " +
+                std::to_string(requests_[i]) + "\n";
+      }
       text += "# TYPE rowfs_open_handles gauge\nrowfs_open_handles " +
               std::to_string(handles_.size()) + "\n";
       return text;
@@ -132,6 +138,15 @@ Entry Tree::State::ItemEntry(Snapshot& snapshot, const RowContents& contents,
     node.path = item.view;
   }
   return TableEntry(snapshot, std::move(node), reference);
+}
+
+Entry Tree::State::StoredEntry(const Snapshot& snapshot, uint64_t row,
+                               const StoredFile& file) const {
+  Entry entry =
+      PlainEntry(snapshot, NodeOf(snapshot, NodeKind::kRowFile, row, file.code),
+                 NodeType::kFile);
+  entry.attributes.size = file.size;
+  return entry;
 }
 
 TableNode Tree::State::ViewNode(const Snapshot& snapshot, uint64_t row,

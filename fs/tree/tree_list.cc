@@ -284,6 +284,19 @@ Status Tree::State::ListVersions(bool tags, Lister& out) {
 
 Status Tree::State::ListItems(const Place& at, uint64_t row, uint32_t parent,
                               Lister& out, Wait wait) {
+  if (out.cookie() == kRowListEnd) return {};
+  if (StoredRows* rows = at.snapshot->stored();
+      parent == RowItem::kTop && rows != nullptr) {
+    if (const auto stored = rows->Get(row, wait)) {
+      const std::vector<StoredFile>& files = stored->files;
+      for (uint64_t i = out.cookie(); i < files.size(); ++i) {
+        const uint64_t next = i + 1 < files.size() ? i + 1 : kRowListEnd;
+        const Entry entry = StoredEntry(*at.snapshot, row, files[i]);
+        if (!out.Add(files[i].name, entry, next)) break;
+      }
+      return {};
+    }
+  }
   ROWFS_ASSIGN_OR_RETURN(const auto contents, at.snapshot->Contents(row, wait));
   for (uint64_t i = out.cookie(); i < contents->items.size(); ++i) {
     const RowItem& item = contents->items[i];

@@ -281,14 +281,10 @@ Result<Entry> Tree::State::LookupVersion(std::string_view name, bool tag,
 Result<Entry> Tree::State::LookupItem(const Place& at, uint64_t row,
                                       uint32_t parent, std::string_view name,
                                       Wait wait) {
-  if (parent == RowItem::kTop) {
-    if (const auto stored = at.snapshot->FindStored(row, name)) {
-      Entry entry = PlainEntry(
-          *at.snapshot,
-          NodeOf(*at.snapshot, NodeKind::kRowFile, row, stored->code),
-          NodeType::kFile);
-      entry.attributes.size = stored->size;
-      return entry;
+  if (StoredRows* rows = at.snapshot->stored();
+      parent == RowItem::kTop && rows != nullptr) {
+    if (const auto stored = rows->Find(row, name, wait)) {
+      return StoredEntry(*at.snapshot, row, *stored);
     }
   }
   ROWFS_ASSIGN_OR_RETURN(const auto contents, at.snapshot->Contents(row, wait));
@@ -400,10 +396,10 @@ Result<Attributes> Tree::State::GetAttr(NodeId id, Wait wait) {
   if (type == NodeType::kDirectory) return Plain(snapshot, at.node, type);
   Result<Entry> entry = NotFound();
   if (kind == NodeKind::kRowFile) {
-    if (const auto stored = snapshot.FindStored(at.node.row, at.node.item)) {
-      Attributes attributes = Plain(snapshot, at.node, NodeType::kFile);
-      attributes.size = stored->size;
-      return attributes;
+    if (StoredRows* rows = snapshot.stored()) {
+      if (const auto file = rows->Find(at.node.row, at.node.item, wait)) {
+        return StoredEntry(snapshot, at.node.row, *file).attributes;
+      }
     }
     ROWFS_ASSIGN_OR_RETURN(const Found found, FindItem(at, wait));
     entry = ItemEntry(snapshot, *found.contents, found.get(), false);

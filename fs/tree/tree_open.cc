@@ -29,10 +29,10 @@ Result<Tree::State::File> Tree::State::OpenFile(const Place& at, Wait wait) {
     return snapshot.OpenView(at.table->row, at.table->cell, at.table->path);
   }
   const NodeKind kind = at.node.kind;
-  if (kind == NodeKind::kRowFile) {
-    ROWFS_ASSIGN_OR_RETURN(
-        const File stored,
-        snapshot.OpenStored(at.node.row, at.node.item, wait));
+  if (StoredRows* rows = snapshot.stored();
+      kind == NodeKind::kRowFile && rows != nullptr) {
+    ROWFS_ASSIGN_OR_RETURN(const File stored,
+                           rows->Open(at.node.row, at.node.item, wait));
     if (stored != nullptr) return stored;
   }
   if (kind == NodeKind::kRowFile ||

@@ -6,6 +6,8 @@
 #ifndef ROWFS_FS_TREE_TREE_STATE_H_
 #define ROWFS_FS_TREE_TREE_STATE_H_
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <list>
 #include <map>
@@ -57,6 +59,10 @@ class Tree::State {
   bool open_needed() const;
   bool folders_fixed() const;
   TreeStats Stats() const;
+  void CountRequest(Operation operation) {
+    requests_[static_cast<size_t>(operation)].fetch_add(
+        1, std::memory_order_relaxed);
+  }
   void CountError(std::string_view errno_name) { errors_.Count(errno_name); }
 
  private:
@@ -113,6 +119,8 @@ class Tree::State {
   Entry ControlEntry(const Snapshot& snapshot, ControlFile file) const;
   Entry ItemEntry(Snapshot& snapshot, const RowContents& contents,
                   const RowItem& item, bool reference);
+  Entry StoredEntry(const Snapshot& snapshot, uint64_t row,
+                    const StoredFile& file) const;
   TableNode ViewNode(const Snapshot& snapshot, uint64_t row,
                      const CellPath& cell, std::string path,
                      const ViewEntry& entry) const;
@@ -159,6 +167,9 @@ class Tree::State {
   Status AddBlobXattrs(Snapshot& snapshot, uint64_t row, const CellPath& cell,
                        Xattrs* out);
 
+  // Behind the last entry of a row's folder: nothing has to be looked up to say
+  // that there is no more. More than there can be, and a long of 32 bits.
+  static constexpr uint64_t kRowListEnd = (uint64_t{1} << 31) - 16;
   static constexpr size_t kErrorsKept = 1000;
   static constexpr size_t kUnopenedFilesKept = 256;
   // Longer listings are not worth keeping, nor all their attributes telling.
@@ -171,6 +182,7 @@ class Tree::State {
   std::vector<std::pair<std::string, Selection>> views_;
   VersionSlots versions_;
   ErrorCounters errors_;
+  std::array<std::atomic<uint64_t>, kOperationNames.size()> requests_ = {};
   NodeTable table_;
   HandleTable handles_;
   mutable Mutex mu_;

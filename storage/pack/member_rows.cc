@@ -284,16 +284,19 @@ std::pair<size_t, uint64_t> MemberRows::Locate(uint64_t member) const {
 }
 
 std::vector<MemberRows::Part> MemberRows::Row(uint64_t row) const {
+  const auto [begin, end] = Range(row);
   std::vector<Part> parts;
   std::map<std::string, uint32_t> seen;
-  const auto [begin, end] = Range(row);
+  parts.reserve(end - begin);
   for (uint64_t i = begin; i < end; ++i) {
     Part part;
     part.member = order_.empty() ? i : order_[i];
     const auto [pack, member] = Locate(part.member);
     part.about = packs_[pack]->members().Get(member);
     const std::string suffix = SuffixOf(part.about.name);
-    const auto column = column_of_.find({suffix, seen[suffix]++});
+    // Rows of one member need no look at their neighbours.
+    const uint32_t repeat = end - begin == 1 ? 0 : seen[suffix]++;
+    const auto column = column_of_.find({suffix, repeat});
     if (column == column_of_.end()) continue;
     part.column = column->second;
     parts.push_back(std::move(part));

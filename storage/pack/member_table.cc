@@ -244,6 +244,10 @@ std::vector<uint64_t> MemberIndex::Find(const MemberTable& table,
 }
 
 Status FaultOf(const Member& member, std::string_view shard) {
+  if (member.fault == MemberFault::kNone &&
+      member.coding != MemberCoding::kOther) {
+    return {};
+  }
   const std::string what = std::string(shard) + ": member " + member.name + " ";
   switch (member.fault) {
     case MemberFault::kNone:
@@ -265,13 +269,9 @@ Status FaultOf(const Member& member, std::string_view shard) {
       return {Code::kUnsupported,
               what + "is a link to something that is not in the file"};
   }
-  if (member.coding == MemberCoding::kOther) {
-    return {Code::kUnsupported, what + "is compressed with method " +
-                                    std::to_string(member.detail) +
-                                    "; only stored and deflated "
-                                    "members can be read"};
-  }
-  return {};
+  return {Code::kUnsupported,
+          what + "is compressed with method " + std::to_string(member.detail) +
+              "; only stored and deflated members can be read"};
 }
 
 }  // namespace rowfs

@@ -71,8 +71,10 @@ class PackSource final : public TableSource, public FileRows {
   Result<std::vector<TableVersion>> Versions() override {
     return std::vector<TableVersion>();
   }
-  std::optional<std::vector<File>> FilesOf(uint64_t row) const override;
-  Result<BlobSource> OpenFile(uint64_t row, size_t field) const override;
+  std::optional<FileRow> FilesOf(uint64_t row) const override;
+  Result<BlobSource> OpenFile(const File& file) const override {
+    return Open(file.place);
+  }
 
  private:
   using Parts = std::vector<MemberRows::Part>;
@@ -82,6 +84,10 @@ class PackSource final : public TableSource, public FileRows {
   bool Quick() const;
   void MakeSchema();
   void MakeFingerprint();
+  std::string_view KeyOf(const MemberRows::Part& part) const {
+    const std::string_view name = part.about.name;
+    return rows_.rule() == RowRule::kMember ? name : SplitMemberName(name).key;
+  }
   BlobCell CellOf(const MemberRows::Part& part) const;
   Array KeyColumn(std::span<const Parts> rows) const;
   Array BlobColumn(std::span<const Parts> rows, size_t column) const;
@@ -210,32 +216,26 @@ Json PackSource::Describe() const {
   return facts;
 }
 
-std::optional<std::vector<FileRows::File>> PackSource::FilesOf(
-    uint64_t row) const {
+std::optional<FileRows::FileRow> PackSource::FilesOf(uint64_t row) const {
   const Parts parts = rows_.Row(row);
-  std::vector<File> files;
+  FileRow files;
+  if (parts.empty()) return {};
+  // All files of a row are called after its key, which is the first one's.
+  files.key = KeyOf(parts[0]);
+  const std::string stem = files.key.substr(files.key.rfind('/') + 1);
+  files.files.reserve(parts.size());
   for (const MemberRows::Part& part : parts) {
     if (part.about.fault != MemberFault::kNone ||
+        part.about.coding == MemberCoding::kOther ||
         has_listed_views_[part.column]) {
       return {};
     }
-    // All files of a row are called after its key, which is the first one's.
-    std::string_view key = parts[0].about.name;
-    if (rows_.rule() != RowRule::kMember) key = SplitMemberName(key).key;
-    std::string name(key.substr(key.rfind('/') + 1));
     const std::string& suffix = rows_.columns()[part.column].suffix;
-    if (!suffix.empty()) name += "." + suffix;
-    files.push_back({std::move(name), part.about.size, part.column + 1});
+    files.files.push_back({suffix.empty() ? stem : stem + "." + suffix,
+                           part.about.size, part.column + 1, part.member});
   }
+  std::ranges::sort(files.files, {}, &File::field);
   return files;
-}
-
-Result<BlobSource> PackSource::OpenFile(uint64_t row, size_t field) const {
-  const Parts parts = rows_.Row(row);
-  const MemberRows::Part* part =
-      field == 0 ? nullptr : FindPart(parts, field - 1);
-  if (part == nullptr) return Status(Code::kNotFound, "no such file");
-  return Open(part->member);
 }
 
 BlobCell PackSource::CellOf(const MemberRows::Part& part) const {
@@ -261,9 +261,7 @@ Array PackSource::KeyColumn(std::span<const Parts> rows) const {
       builder.AppendNull();
       continue;
     }
-    const std::string_view name = parts[0].about.name;
-    builder.AppendBytes(AsBytes(
-        rows_.rule() == RowRule::kMember ? name : SplitMemberName(name).key));
+    builder.AppendBytes(AsBytes(KeyOf(parts[0])));
   }
   return builder.Finish();
 }

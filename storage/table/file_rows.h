@@ -1,6 +1,6 @@
-// What a table can offer besides its columns when its rows are nothing but
-// files with names and sizes, as those of a pack are: a file of a row is found
-// and opened without making the row.
+// What a table can offer besides its columns when its rows are nothing but a
+// key and files with names and sizes, as those of a pack are: a row's folder is
+// listed, and a file of it found and opened, without making the row.
 //
 // Thread-safe.
 #ifndef ROWFS_STORAGE_TABLE_FILE_ROWS_H_
@@ -20,7 +20,12 @@ class FileRows {
   struct File {
     std::string name;  // as its column says files are called, not escaped
     uint64_t size = 0;
-    size_t field = 0;  // in the table's schema
+    size_t field = 0;    // in the table's schema
+    uint64_t place = 0;  // the table's own: where its bytes are
+  };
+  struct FileRow {
+    std::string key;          // the value of the first field
+    std::vector<File> files;  // in the order of the fields
   };
 
   virtual ~FileRows() = default;
@@ -28,10 +33,9 @@ class FileRows {
   // The files of `row`, from memory. Absent when there is more to know about
   // one of them: it cannot be read, or may have listed views. Requires: row <
   // row_count().
-  virtual std::optional<std::vector<File>> FilesOf(uint64_t row) const = 0;
-  // The bytes of the file in `field`, as TableSource::OpenBlob. kNotFound where
-  // the row has none.
-  virtual Result<BlobSource> OpenFile(uint64_t row, size_t field) const = 0;
+  virtual std::optional<FileRow> FilesOf(uint64_t row) const = 0;
+  // The bytes of a file that FilesOf told of, as TableSource::OpenBlob.
+  virtual Result<BlobSource> OpenFile(const File& file) const = 0;
 };
 
 }  // namespace rowfs

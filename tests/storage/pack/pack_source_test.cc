@@ -114,14 +114,13 @@ TEST(PackSourceTest, RowsAreFilesWithoutBeingMade) {
 
   const auto first = rows->FilesOf(0);
   ASSERT_TRUE(first.has_value());
-  ASSERT_EQ(first->size(), 2u);
-  EXPECT_EQ(first->at(0).name, "1.jpg");
-  EXPECT_EQ(first->at(0).size, 7u);
-  EXPECT_EQ(first->at(1).name, "1.cls");
-  EXPECT_EQ(TextOfSource(rows->OpenFile(0, first->at(1).field)), "4");
-  EXPECT_EQ(TextOfSource(rows->OpenFile(1, rows->FilesOf(1)->at(0).field)),
-            "bytes");
-  EXPECT_THAT(rows->OpenFile(1, first->at(0).field), HasCode(Code::kNotFound));
+  EXPECT_EQ(first->key, "a/1");
+  ASSERT_EQ(first->files.size(), 2u);
+  EXPECT_EQ(first->files[0].name, "1.jpg");
+  EXPECT_EQ(first->files[0].size, 7u);
+  EXPECT_EQ(first->files[1].name, "1.cls");
+  EXPECT_EQ(TextOfSource(rows->OpenFile(first->files[1])), "4");
+  EXPECT_EQ(TextOfSource(rows->OpenFile(rows->FilesOf(1)->files[0])), "bytes");
   // There is more to say about a film than its name.
   EXPECT_FALSE(rows->FilesOf(2).has_value());
 }
