@@ -9,10 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "fs/fuse/fuse_listing.h"
+
 namespace rowfs {
 namespace {
 
-constexpr uint64_t kDotEntries = 2;  // "." and ".." come before the tree's
 constexpr std::string_view kPidXattr = "user.rowfs.pid";
 
 FuseContext& ContextOf(fuse_req_t request) {
@@ -122,6 +123,7 @@ void OpInit(void* userdata, fuse_conn_info* connection) {
 // Valid replies: entry (inode 0 = not there, for ever), error.
 void OpLookup(fuse_req_t raw, fuse_ino_t parent, const char* name) {
   Guard(raw, [&](FuseContext& context, Request& request) {
+    context.tree.CountRequest(Operation::kLookup);
     Do(
         context, std::move(request),
         [&context, parent, name = std::string(name)](Wait wait) {
@@ -175,6 +177,7 @@ void ReplyAttributes(FuseContext& context, Request request,
 // Valid replies: attr, error.
 void OpGetAttr(fuse_req_t raw, fuse_ino_t node, fuse_file_info*) {
   Guard(raw, [&](FuseContext& context, Request& request) {
+    context.tree.CountRequest(Operation::kGetAttr);
     Do(
         context, std::move(request),
         [&context, node](Wait wait) {
@@ -205,6 +208,7 @@ void OpSetAttr(fuse_req_t raw, fuse_ino_t node, struct stat*, int to_set,
 // Valid replies: readlink, error.
 void OpReadLink(fuse_req_t raw, fuse_ino_t node) {
   Guard(raw, [&](FuseContext& context, Request& request) {
+    context.tree.CountRequest(Operation::kReadLink);
     Do(
         context, std::move(request),
         [&context, node](Wait wait) {
@@ -226,6 +230,7 @@ void OpReadLink(fuse_req_t raw, fuse_ino_t node) {
 // Valid replies: open, error (ENOSYS: never ask again).
 void OpOpenDir(fuse_req_t raw, fuse_ino_t node, fuse_file_info* info) {
   Guard(raw, [&](FuseContext& context, Request& request) {
+    context.tree.CountRequest(Operation::kOpenDir);
     if (context.opendir_unanswered) {
       request.Error(ENOSYS);
       return;
@@ -246,96 +251,49 @@ void OpOpenDir(fuse_req_t raw, fuse_ino_t node, fuse_file_info* info) {
   });
 }
 
-// Entries as they go to the kernel.
-struct Listing {
-  std::vector<char> buffer;
-  size_t used = 0;
-  std::vector<NodeId> references;  // to give back if it is not delivered
-
-  bool Add(size_t size) {
-    if (size > buffer.size() - used) return false;
-    used += size;
-    return true;
+void AnswerListing(FuseContext& context, Request request, const Status& status,
+                   const Listing& listing) {
+  if (!status.ok()) {
+    Fail(context, std::move(request), "readdir", status,
+         ContentErrnoOf(status.code()));
+    return;
   }
-};
-
-bool AddEntry(const Ownership& owner, bool plus, const std::string& name,
-              const Entry& entry, uint64_t next, Listing* out) {
-  char* at = out->buffer.data() + out->used;
-  const size_t space = out->buffer.size() - out->used;
-  const auto offset = static_cast<off_t>(next);
-  const fuse_entry_param param = EntryOf(entry, owner);
-  // libfuse does not look at the request here.
-  return out->Add(plus ? fuse_add_direntry_plus(nullptr, at, space,
-                                                name.c_str(), &param, offset)
-                       : fuse_add_direntry(nullptr, at, space, name.c_str(),
-                                           &param.attr, offset));
-}
-
-Result<std::shared_ptr<Listing>> List(FuseContext& context, NodeId node,
-                                      size_t size, uint64_t offset, bool plus,
-                                      Wait wait) {
-  auto listing = std::make_shared<Listing>();
-  listing->buffer.resize(size);
-  constexpr std::string_view kDots[kDotEntries] = {".", ".."};
-  for (; offset < kDotEntries; ++offset) {
-    Entry entry;  // node 0: the kernel knows both
-    entry.attributes.type = NodeType::kDirectory;
-    entry.attributes.inode = kRootNode;
-    if (!AddEntry(context.owner, plus, std::string(kDots[offset]), entry,
-                  offset + 1, listing.get())) {
-      return listing;
-    }
+  const std::string_view bytes = listing.bytes();
+  if (fuse_reply_buf(request.Take(), bytes.data(), bytes.size()) != 0) {
+    listing.Forget(context.tree);
   }
-  const Status status = context.tree.ReadDir(
-      node, offset - kDotEntries, plus, wait, [&](const DirectoryEntry& child) {
-        const bool fits =
-            AddEntry(context.owner, plus, std::string(child.name), child.entry,
-                     child.next + kDotEntries, listing.get());
-        if (fits && plus && child.entry.node != 0) {
-          listing->references.push_back(child.entry.node);
-        }
-        return fits;
-      });
-  if (!status.ok()) return status;
-  return listing;
 }
 
 // Valid replies: buf (empty = the end), error.
-void OpReadDirAny(fuse_req_t raw, fuse_ino_t node, size_t size, off_t offset,
-                  bool plus) {
+void OpReadDirAny(fuse_req_t raw, const Listing::Wanted& wanted) {
   Guard(raw, [&](FuseContext& context, Request& request) {
-    Do(
-        context, std::move(request),
-        [&context, node, size, offset, plus](Wait wait) {
-          return List(context, node, size, static_cast<uint64_t>(offset), plus,
-                      wait);
-        },
-        [&context](Request own,
-                   const Result<std::shared_ptr<Listing>>& listing) {
-          if (!listing.ok()) {
-            Fail(context, std::move(own), "readdir", listing.status(),
-                 ContentErrnoOf(listing.status().code()));
-            return;
-          }
-          const Listing& made = *listing.value();
-          if (fuse_reply_buf(own.Take(), made.buffer.data(), made.used) != 0) {
-            for (const NodeId child : made.references) {
-              context.tree.Forget(child, 1);
-            }
-          }
-        });
+    context.tree.CountRequest(Operation::kReadDir);
+    thread_local Listing quick;
+    const Status status =
+        quick.Fill(context.tree, context.owner, wanted, Wait::kNo);
+    if (!WouldWait(status)) {
+      AnswerListing(context, std::move(request), status, quick);
+      return;
+    }
+    context.blocking.Run(std::move(request), [&context, wanted] {
+      auto listing = std::make_shared<Listing>();
+      const Status made =
+          listing->Fill(context.tree, context.owner, wanted, Wait::kYes);
+      return [&context, listing, made](Request own) {
+        AnswerListing(context, std::move(own), made, *listing);
+      };
+    });
   });
 }
 
 void OpReadDir(fuse_req_t raw, fuse_ino_t node, size_t size, off_t offset,
                fuse_file_info*) {
-  OpReadDirAny(raw, node, size, offset, false);
+  OpReadDirAny(raw, {node, size, static_cast<uint64_t>(offset), false});
 }
 
 void OpReadDirPlus(fuse_req_t raw, fuse_ino_t node, size_t size, off_t offset,
                    fuse_file_info*) {
-  OpReadDirAny(raw, node, size, offset, true);
+  OpReadDirAny(raw, {node, size, static_cast<uint64_t>(offset), true});
 }
 
 // ---- bytes ------------------------------------------------------------------
@@ -343,6 +301,7 @@ void OpReadDirPlus(fuse_req_t raw, fuse_ino_t node, size_t size, off_t offset,
 // Valid replies: open, error (ENOSYS: never ask again).
 void OpOpen(fuse_req_t raw, fuse_ino_t node, fuse_file_info* info) {
   Guard(raw, [&](FuseContext& context, Request& request) {
+    context.tree.CountRequest(Operation::kOpen);
     if ((info->flags & O_ACCMODE) != O_RDONLY) {
       const auto attributes = context.tree.GetAttr(node, Wait::kNo);
       if (!attributes.ok() || !attributes.value().writable) {
@@ -376,36 +335,45 @@ void OpOpen(fuse_req_t raw, fuse_ino_t node, fuse_file_info* info) {
   });
 }
 
-struct ReadBuffer {
-  std::unique_ptr<std::byte[]> bytes;
-  size_t size = 0;
-};
+void AnswerRead(FuseContext& context, Request request,
+                const Result<size_t>& done, ByteSpan bytes) {
+  if (!done.ok()) {
+    Fail(context, std::move(request), "read", done.status(),
+         ContentErrnoOf(done.status().code()));
+    return;
+  }
+  const std::string_view text = AsText(bytes.first(done.value()));
+  fuse_reply_buf(request.Take(), text.data(), text.size());
+}
 
 // Valid replies: buf (shorter than asked = the end), error.
 void OpRead(fuse_req_t raw, fuse_ino_t node, size_t size, off_t offset,
             fuse_file_info* info) {
   Guard(raw, [&](FuseContext& context, Request& request) {
-    auto buffer = std::make_shared<ReadBuffer>();
-    buffer->bytes = std::make_unique_for_overwrite<std::byte[]>(size);
-    buffer->size = size;
+    context.tree.CountRequest(Operation::kRead);
     const uint64_t handle = info == nullptr ? 0 : info->fh;
-    Do(
-        context, std::move(request),
-        [&context, node, handle, offset, buffer](Wait wait) {
-          return context.tree.Read(
-              node, handle, static_cast<uint64_t>(offset),
-              MutableByteSpan(buffer->bytes.get(), buffer->size), wait);
-        },
-        [&context, buffer](Request own, const Result<size_t>& done) {
-          if (done.ok()) {
-            const std::string_view text =
-                AsText(ByteSpan(buffer->bytes.get(), done.value()));
-            fuse_reply_buf(own.Take(), text.data(), text.size());
-          } else {
-            Fail(context, std::move(own), "read", done.status(),
-                 ContentErrnoOf(done.status().code()));
-          }
-        });
+    const auto read = [&context, node, handle, offset](MutableByteSpan out,
+                                                       Wait wait) {
+      return context.tree.Read(node, handle, static_cast<uint64_t>(offset), out,
+                               wait);
+    };
+    thread_local Bytes quick;
+    if (quick.size() < size) quick.resize(size);
+    const MutableByteSpan out = MutableByteSpan(quick).first(size);
+    const Result<size_t> done = read(out, Wait::kNo);
+    if (!WouldWait(done.status())) {
+      AnswerRead(context, std::move(request), done, out);
+      return;
+    }
+    context.blocking.Run(std::move(request), [&context, read, size] {
+      const std::shared_ptr<std::byte[]> bytes =
+          std::make_unique_for_overwrite<std::byte[]>(size);
+      const MutableByteSpan own_out(bytes.get(), size);
+      const Result<size_t> made = read(own_out, Wait::kYes);
+      return [&context, bytes, own_out, made](Request own) {
+        AnswerRead(context, std::move(own), made, own_out);
+      };
+    });
   });
 }
 
@@ -465,6 +433,7 @@ void ReplyXattr(Request request, std::string_view text, size_t size) {
 void OpGetXattr(fuse_req_t raw, fuse_ino_t node, const char* name,
                 size_t size) {
   Guard(raw, [&](FuseContext& context, Request& request) {
+    context.tree.CountRequest(Operation::kGetXattr);
     if (node == kRootNode && name == kPidXattr) {
       ReplyXattr(std::move(request), std::to_string(getpid()), size);
       return;
@@ -490,6 +459,7 @@ void OpGetXattr(fuse_req_t raw, fuse_ino_t node, const char* name,
 // Valid replies: buf, xattr (the size), error.
 void OpListXattr(fuse_req_t raw, fuse_ino_t node, size_t size) {
   Guard(raw, [&](FuseContext& context, Request& request) {
+    context.tree.CountRequest(Operation::kGetXattr);
     Do(
         context, std::move(request),
         [&context, node](Wait wait) {
