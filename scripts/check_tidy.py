@@ -17,9 +17,9 @@ ORACLE_LINES_MAX = 500
 BANNED = (
     ("using namespace", r"\busing namespace\b", ("",), ()),
     ("std::mutex; use rowfs::Mutex", r"\bstd::(recursive_|shared_|timed_)?mutex\b",
-     ("",), ("storage/base/sync.h",)),
+     ("",), ("storage/base/sync.h", "index/plugins/common/beside")),
     ("std::thread; use ThreadPool", r"\bstd::(thread|jthread|async)\b",
-     PRODUCT, ("storage/base/thread_pool",)),
+     PRODUCT, ("storage/base/thread_pool", "index/plugins/common/beside")),
     ("printing", r"\bstd::(cout|cerr)\b|(?<![\w:])(std::)?(f?printf|puts)\(",
      PRODUCT, ("fs/cli/", "storage/base/log")),
     ("reinterpret_cast; use bytes.h", r"\breinterpret_cast\b", PRODUCT,

@@ -18,6 +18,12 @@ FramePtr NewFrame() {
   return f;
 }
 
+FramePtr ShareFrame(const AVFrame& frame) {
+  FramePtr f(av_frame_clone(&frame));
+  if (f == nullptr) throw std::bad_alloc();
+  return f;
+}
+
 bool SetExtradata(ByteSpan bytes, AVCodecParameters* parameters) {
   if (bytes.empty()) return true;
   void* data = av_mallocz(bytes.size() + AV_INPUT_BUFFER_PADDING_SIZE);

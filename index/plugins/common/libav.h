@@ -31,6 +31,8 @@ using ParametersPtr = std::unique_ptr<AVCodecParameters, AvFree>;
 // Throw std::bad_alloc when there is no memory.
 PacketPtr NewPacket();
 FramePtr NewFrame();
+// Another reference to the same samples.
+FramePtr ShareFrame(const AVFrame& frame);
 
 // Give `parameters`, which has none, a copy of `bytes` as extradata. False
 // when there is no memory.
