@@ -90,9 +90,10 @@ class Peer {
     while (avcodec_receive_frame(codec_, frame_) >= 0) {
       if (wanted != AV_NOPTS_VALUE && frame_->pts != wanted) continue;
       Bytes storage;
-      JpegPlanes planes;
-      const YuvKind kind = YuvKindOf(*frame_, stream_);
-      if (!ToJpegPlanes(*frame_, kind, &storage, &planes)) Die("not 4:2:0");
+      if (!HasJpegPlanes(*frame_)) Die("not 4:2:0");
+      const JpegPlanes planes =
+          ToJpegPlanes(*frame_, YuvKindOf(*frame_, stream_),
+                       {0, static_cast<uint32_t>(frame_->height)}, &storage);
       const Result<Bytes> jpeg = EncodeJpegPlanes(planes, 90);
       if (!jpeg.ok()) Die("encoding failed");
       bytes_ += jpeg.value().size();

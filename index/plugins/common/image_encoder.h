@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "index/plugins/common/bytes.h"
 #include "index/plugins/common/status.h"
@@ -79,6 +80,13 @@ struct JpegPlanes {
   std::array<size_t, 3> stride{};
 };
 Result<Bytes> EncodeJpegPlanes(const JpegPlanes& planes, int quality);
+
+// The same file out of bands that may be made at the same time: each of
+// JpegBandRows rows but the last, none if the height is 0. What EncodeJpegBand
+// makes of them is for JoinJpegBands alone.
+uint32_t JpegBandRows(uint32_t width, uint32_t height);
+Result<Bytes> EncodeJpegBand(const JpegPlanes& band, int quality);
+Bytes JoinJpegBands(const std::vector<Bytes>& bands, uint32_t height);
 
 }  // namespace rowfs::plugin
 #endif  // ROWFS_INDEX_PLUGINS_COMMON_IMAGE_ENCODER_H_

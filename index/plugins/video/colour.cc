@@ -91,44 +91,47 @@ YuvKind YuvKindOf(const AVFrame& frame, const Stream& stream) {
   return kind;
 }
 
-bool ToJpegPlanes(const AVFrame& frame, const YuvKind& kind, Bytes* storage,
-                  JpegPlanes* planes) {
-  if (frame.format != AV_PIX_FMT_YUV420P &&
-      frame.format != AV_PIX_FMT_YUVJ420P) {
-    return false;
-  }
-  planes->width = static_cast<uint32_t>(frame.width);
-  planes->height = static_cast<uint32_t>(frame.height);
-  const uint32_t half_width = (planes->width + 1) / 2;
-  const uint32_t half_height = (planes->height + 1) / 2;
+bool HasJpegPlanes(const AVFrame& frame) {
+  return frame.format == AV_PIX_FMT_YUV420P ||
+         frame.format == AV_PIX_FMT_YUVJ420P;
+}
+
+JpegPlanes ToJpegPlanes(const AVFrame& frame, const YuvKind& kind,
+                        const Rows& rows, Bytes* storage) {
+  JpegPlanes planes;
+  planes.width = static_cast<uint32_t>(frame.width);
+  planes.height = rows.count;
+  const uint32_t half_width = (planes.width + 1) / 2;
+  const uint32_t half_height = (planes.height + 1) / 2;
   // libjpeg reads whole blocks; so rows are as wide as its blocks.
-  const size_t stride = (size_t{planes->width} + 31) / 32 * 32;
+  const size_t stride = (size_t{planes.width} + 31) / 32 * 32;
   const size_t half = stride / 2;
-  storage->resize(stride * planes->height + 2 * half * half_height);
+  storage->resize(stride * planes.height + 2 * half * half_height);
   uint8_t* y = storage->data();
-  uint8_t* cb = y + stride * planes->height;
+  uint8_t* cb = y + stride * planes.height;
   uint8_t* cr = cb + half * half_height;
-  planes->data = {y, cb, cr};
-  planes->stride = {stride, half, half};
+  planes.data = {y, cb, cr};
+  planes.stride = {stride, half, half};
   YuvSource source;
-  source.width = planes->width;
-  source.height = planes->height;
+  source.width = planes.width;
+  source.height = planes.height;
   for (size_t i = 0; i < 3; ++i) {
-    source.data[i] = frame.data[i];
+    const uint32_t above = i == 0 ? rows.first : rows.first / 2;
+    source.data[i] = frame.data[i] + ptrdiff_t{above} * frame.linesize[i];
     source.stride[i] = frame.linesize[i];
   }
-  MapYuv(source, MappingOf(kind), {{y, cb, cr}, planes->stride});
+  MapYuv(source, MappingOf(kind), {{y, cb, cr}, planes.stride});
   const auto extend = [](uint8_t* out, size_t from, size_t to) {
     std::fill(out + from, out + to, out[from - 1]);
   };
-  for (uint32_t i = 0; i < planes->height; ++i) {
-    extend(y + i * stride, planes->width, stride);
+  for (uint32_t i = 0; i < planes.height; ++i) {
+    extend(y + i * stride, planes.width, stride);
   }
   for (uint32_t i = 0; i < half_height; ++i) {
     extend(cb + i * half, half_width, half);
     extend(cr + i * half, half_width, half);
   }
-  return true;
+  return planes;
 }
 
 }  // namespace rowfs::plugin

@@ -20,10 +20,16 @@ struct YuvKind {
 // from 1280 columns on and BT.601 below; limited range unless told otherwise.
 YuvKind YuvKindOf(const AVFrame& frame, const Stream& stream);
 
-// Planes for EncodeJpegPlanes out of 8-bit 4:2:0 planes; false for any other
-// kind of frame. `storage` holds what `planes` points to, or the frame does.
-bool ToJpegPlanes(const AVFrame& frame, const YuvKind& kind, Bytes* storage,
-                  JpegPlanes* planes);
+// Whether ToJpegPlanes takes it: 8-bit 4:2:0 planes.
+bool HasJpegPlanes(const AVFrame& frame);
+// Planes for EncodeJpegPlanes of `rows` of a frame, whose first is even.
+// `storage` holds what they point to. Requires: HasJpegPlanes.
+struct Rows {
+  uint32_t first = 0;
+  uint32_t count = 0;
+};
+JpegPlanes ToJpegPlanes(const AVFrame& frame, const YuvKind& kind,
+                        const Rows& rows, Bytes* storage);
 
 }  // namespace rowfs::plugin
 #endif  // ROWFS_INDEX_PLUGINS_VIDEO_COLOUR_H_

@@ -15,6 +15,7 @@
 #include "index/plugins/common/entry_point.h"
 #include "index/plugins/common/libav.h"
 #include "index/plugins/video/container.h"
+#include "index/plugins/video/frame_writer.h"
 #include "index/plugins/video/ingest.h"
 #include "index/plugins/video/pes.h"
 #include "index/plugins/video/planner.h"
@@ -53,7 +54,7 @@ struct rowfs_index {
   std::optional<MediaIndex> index;
   std::optional<Views> views;
   std::optional<rowfs::plugin::DecodeSession> session;
-  rowfs::plugin::Renderer renderer;
+  rowfs::plugin::FrameWriter::Renderers renderers;
 };
 
 namespace {
@@ -328,7 +329,7 @@ Result<ByteSpan> FindPacket(const MediaIndex& index, uint32_t ordinal,
 class DecodeCall {
  public:
   DecodeCall(rowfs_index* index, const rowfs_output_sink& out)
-      : index_(index), out_(out) {}
+      : index_(index), writer_(&index->renderers, out) {}
 
   Status Run(ByteSpan recipe_bytes, const rowfs_bytes* ranges,
              size_t range_count) {
@@ -350,10 +351,9 @@ class DecodeCall {
           return Give(ordinal, frame);
         }));
     for (const auto& [ordinal, request] : recipe_.items) {
-      PLUGIN_RETURN_IF_ERROR(
-          Fail(request.item, Corrupt("the frame does not decode")));
+      writer_.Fail(request.item, Corrupt("the frame does not decode"));
     }
-    return {};
+    return writer_.Finish();
   }
 
  private:
@@ -361,30 +361,17 @@ class DecodeCall {
     const MediaIndex& index = *index_->index;
     const auto [begin, end] = recipe_.items.equal_range(ordinal);
     for (auto at = begin; at != end; ++at) {
-      Result<Bytes> file = index_->renderer.Render(
-          frame, index.video(), index.ShapeOf(recipe_.frame_of[ordinal]),
-          at->second.format, index_->config.options);
-      if (!file.ok()) {
-        PLUGIN_RETURN_IF_ERROR(Fail(at->second.item, file.status()));
-        continue;
-      }
-      const Bytes& bytes = file.value();
-      const int32_t code =
-          out_.write(out_.ctx, at->second.item, bytes.data(), bytes.size());
-      if (code != ROWFS_OK) return Status(code, "the host stopped");
+      PLUGIN_RETURN_IF_ERROR(writer_.Add(
+          at->second.item, {rowfs::plugin::ShareFrame(frame), &index.video(),
+                            index.ShapeOf(recipe_.frame_of[ordinal]),
+                            at->second.format, index_->config.options}));
     }
     recipe_.items.erase(begin, end);
     return {};
   }
 
-  Status Fail(size_t item, const Status& why) {
-    const int32_t code = out_.fail(out_.ctx, item, why.code(),
-                                   rowfs::plugin::ToStr(why.message()));
-    return Stopped(code);
-  }
-
   rowfs_index* index_;
-  const rowfs_output_sink& out_;
+  rowfs::plugin::FrameWriter writer_;
   Recipe recipe_;
   Bytes gathered_;
 };
@@ -431,7 +418,7 @@ int32_t Foresee(rowfs_str file_name, const rowfs_entry_sink* out,
 // Plugin release, then the libraries whose output ends in files.
 const char* Version() {
   static const std::string version =
-      "3 lavc" + std::to_string(avcodec_version()) + " lavf" +
+      "4 lavc" + std::to_string(avcodec_version()) + " lavf" +
       std::to_string(avformat_version());
   return version.c_str();
 }

@@ -85,6 +85,21 @@ AVPixelFormat WithoutRange(int format) {
   }
 }
 
+// The rows of one part of a JPEG that needs no way through RGB; none for other
+// files, which are made in one.
+Rows RowsOfPart(const RenderRequest& request, uint32_t part) {
+  const AVFrame& frame = *request.frame;
+  if (request.format != ImageFormat::kJpg || !HasJpegPlanes(frame) ||
+      !OrientationOf(request.stream->matrix).identity()) {
+    return {};
+  }
+  const auto height = static_cast<uint32_t>(frame.height);
+  const uint32_t rows =
+      JpegBandRows(static_cast<uint32_t>(frame.width), height);
+  const uint32_t first = part * rows;
+  return {first, std::min(rows, height - first)};
+}
+
 }  // namespace
 
 ImageShape UprightShape(const Stream& stream, const FrameShape& shape) {
@@ -138,9 +153,16 @@ Result<Picture> Renderer::ToRgb(const AVFrame& frame, const Stream& stream,
   return picture;
 }
 
-Result<Bytes> Renderer::Render(const AVFrame& frame, const Stream& stream,
-                               const FrameShape& shape, ImageFormat format,
-                               const ImageOptions& options) {
+uint32_t RenderRequest::parts() const {
+  const Rows band = RowsOfPart(*this, 0);
+  if (band.count == 0) return 1;
+  return (static_cast<uint32_t>(frame->height) + band.count - 1) / band.count;
+}
+
+Result<Bytes> Renderer::RenderPart(const RenderRequest& request,
+                                   uint32_t part) {
+  const AVFrame& frame = *request.frame;
+  const FrameShape& shape = request.shape;
   const FrameShape real = ShapeOfFrame(frame);
   if (real.width != shape.width || real.height != shape.height) {
     return Corrupt("the frame is " + std::to_string(real.width) + "x" +
@@ -148,18 +170,25 @@ Result<Bytes> Renderer::Render(const AVFrame& frame, const Stream& stream,
                    std::to_string(shape.width) + "x" +
                    std::to_string(shape.height));
   }
-  const Orientation orientation = OrientationOf(stream.matrix);
-  if (format == ImageFormat::kJpg && orientation.identity()) {
-    JpegPlanes planes;
-    if (ToJpegPlanes(frame, YuvKindOf(frame, stream), &planes_, &planes)) {
-      return EncodeJpegPlanes(planes, options.quality);
-    }
+  const Rows rows = RowsOfPart(request, part);
+  if (rows.count != 0) {
+    const JpegPlanes planes =
+        ToJpegPlanes(frame, YuvKindOf(frame, *request.stream), rows, &planes_);
+    return rows.count < real.height
+               ? EncodeJpegBand(planes, request.options.quality)
+               : EncodeJpegPlanes(planes, request.options.quality);
   }
-  const ImageShape wanted =
-      ShapeFor(format, UprightShape(stream, shape), options);
-  PLUGIN_ASSIGN_OR_RETURN(Picture picture, ToRgb(frame, stream, wanted));
-  picture = Upright(std::move(picture), orientation);
-  return EncodeImage(picture, format, options);
+  const ImageShape wanted = ShapeFor(
+      request.format, UprightShape(*request.stream, shape), request.options);
+  PLUGIN_ASSIGN_OR_RETURN(Picture picture,
+                          ToRgb(frame, *request.stream, wanted));
+  picture = Upright(std::move(picture), OrientationOf(request.stream->matrix));
+  return EncodeImage(picture, request.format, request.options);
+}
+
+Bytes JoinParts(const RenderRequest& request, std::vector<Bytes> parts) {
+  if (parts.size() == 1) return std::move(parts[0]);
+  return JoinJpegBands(parts, request.shape.height);
 }
 
 }  // namespace rowfs::plugin

@@ -7,14 +7,31 @@
 namespace rowfs::plugin {
 namespace {
 
-// With the decoder's own frames this stays below the 256 MiB of the contract.
+// With the decoders' own frames this stays below the 256 MiB of the contract.
 constexpr size_t kCacheBytesMax = 144u << 20;
-// Packets before a target whose frames are kept even where nothing refers to
-// them: its neighbours are likely to be wanted next.
-constexpr uint32_t kNearPackets = 3;
 constexpr size_t kStartsMax = 16;
+// What a reader that goes backwards asks for at a time.
+constexpr uint32_t kStepBackMax = 32;
+// Of decoders beside the one in use: as many as these have room for.
+constexpr size_t kPositionsMax = 3;
+constexpr uint64_t kPositionsBytes = 48u << 20;
+constexpr uint64_t kPositionFrames = 8;
 
 }  // namespace
+
+DecodeSession::DecodeSession(const MediaIndex& index)
+    : index_(index), frame_of_(index.video().packets.size()) {
+  for (uint32_t frame = 0; frame < index.shown.size(); ++frame) {
+    frame_of_[index.shown[frame]] = frame;
+  }
+  const Stream& video = index.video();
+  const uint64_t frame_bytes =
+      uint64_t{video.width} * video.height * 3 / (video.bit_depth > 8 ? 1 : 2);
+  positions_max_ =
+      1 +
+      std::min<uint64_t>(kPositionsMax - 1,
+                         kPositionsBytes / (kPositionFrames * frame_bytes + 1));
+}
 
 // Whether a decoder that started at `start` gives the true frame.
 bool DecodeSession::IsCleanFrom(uint32_t start, uint32_t ordinal) const {
@@ -49,58 +66,93 @@ void DecodeSession::Keep(uint32_t ordinal, FramePtr frame) {
   cache_bytes_ += bytes;
 }
 
-bool DecodeSession::CanContinue(uint32_t start,
-                                const std::set<uint32_t>& wanted) const {
-  if (decoder_ == nullptr || drained_ || start_ != start) return false;
-  return std::all_of(wanted.begin(), wanted.end(), [this](uint32_t ordinal) {
-    return ordinal >= next_ || inside_.contains(ordinal);
-  });
+std::pair<uint32_t, uint32_t> DecodeSession::Span(
+    const std::vector<uint32_t>& targets) const {
+  uint32_t first = UINT32_MAX;
+  uint32_t last = 0;
+  for (const uint32_t ordinal : targets) {
+    first = std::min(first, frame_of_[ordinal]);
+    last = std::max(last, frame_of_[ordinal]);
+  }
+  return {first, last};
 }
 
-Status DecodeSession::Restart(uint32_t start) {
-  // Decoding the same GOP again: its other frames will be wanted next, as many
-  // of them as can be kept.
+uint64_t DecodeSession::NearOf(uint32_t start) {
+  // Decoding the same GOP again, or coming to one from behind: its other frames
+  // will be wanted next, as many of them as can be kept.
   const Stream& video = index_.video();
   const uint64_t pixels = uint64_t{video.width} * video.height;
   const auto known = std::find(starts_.begin(), starts_.end(), start);
-  near_ = kNearPackets;
-  if (known != starts_.end()) {
-    near_ = kCacheBytesMax / (2 * pixels + 1);
-    starts_.erase(known);
-  }
+  const bool all = backwards_ || known != starts_.end();
+  if (known != starts_.end()) starts_.erase(known);
   starts_.push_front(start);
   if (starts_.size() > kStartsMax) starts_.pop_back();
-  const uint16_t extradata = index_.video().packets[start].extradata;
+  return all ? kCacheBytesMax / (2 * pixels + 1) : 0;
+}
+
+Status DecodeSession::Place(uint32_t start, const std::set<uint32_t>& wanted) {
+  const auto gives = [&](const Position& p) {
+    return !p.drained && p.start == start &&
+           std::all_of(wanted.begin(), wanted.end(), [&p](uint32_t ordinal) {
+             return ordinal >= p.next || p.inside.contains(ordinal);
+           });
+  };
+  auto best = positions_.end();
+  for (auto at = positions_.begin(); at != positions_.end(); ++at) {
+    if (!gives(*at)) continue;
+    if (best == positions_.end() || at->next > best->next) best = at;
+  }
+  if (best != positions_.end()) {
+    positions_.splice(positions_.begin(), positions_, best);
+    return {};
+  }
+  positions_.remove_if([](const Position& p) { return p.drained; });
+  while (positions_.size() >= positions_max_) positions_.pop_back();
+  Position fresh;
+  fresh.near = NearOf(start);
+  fresh.extradata = index_.video().packets[start].extradata;
   // A fresh decoder costs no more than a flush, and some keep frames over it.
-  PLUGIN_ASSIGN_OR_RETURN(decoder_,
-                          VideoDecoder::OpenPlanned(index_.video(), extradata));
-  start_ = next_ = start;
-  extradata_ = extradata;
-  drained_ = false;
-  inside_.clear();
+  PLUGIN_ASSIGN_OR_RETURN(fresh.decoder, VideoDecoder::OpenPlanned(
+                                             index_.video(), fresh.extradata));
+  fresh.start = fresh.next = start;
+  positions_.push_front(std::move(fresh));
   return {};
 }
 
-Status DecodeSession::Feed(uint32_t ordinal, const GetPacket& get) {
+bool DecodeSession::IsNeeded(uint32_t ordinal,
+                             const std::set<uint32_t>& wanted) const {
   const Packet& p = index_.video().packets[ordinal];
-  if (p.extradata != extradata_) {
-    extradata_ = p.extradata;
-    decoder_->ChangeExtradata(index_.video().extradata[extradata_]);
+  const uint32_t last = *wanted.rbegin();
+  if (!p.nonref() || !p.shown()) return true;
+  if (last - ordinal <= positions_.front().near) return true;
+  if (wanted.contains(ordinal)) return true;
+  // The frames beside a target are likely to be wanted next.
+  const int64_t away = int64_t{frame_of_[ordinal]} - int64_t{frame_of_[last]};
+  return away == 1 || away == -1;
+}
+
+Status DecodeSession::Feed(uint32_t ordinal, const GetPacket& get) {
+  Position& at = positions_.front();
+  const Packet& p = index_.video().packets[ordinal];
+  if (p.extradata != at.extradata) {
+    at.extradata = p.extradata;
+    at.decoder->ChangeExtradata(index_.video().extradata[p.extradata]);
   }
   PLUGIN_ASSIGN_OR_RETURN(const ByteSpan bytes, get(ordinal));
-  if (decoder_->SendBytes(ordinal, bytes) && p.shown()) {
-    inside_.insert(ordinal);
+  if (at.decoder->SendBytes(ordinal, bytes) && p.shown()) {
+    at.inside.insert(ordinal);
   }
   return {};
 }
 
 Status DecodeSession::Collect(std::set<uint32_t>* wanted,
                               const TakeFrame& take) {
-  while (auto got = decoder_->Receive()) {
-    if (got->ordinal < start_ || got->ordinal >= next_) continue;
+  Position& at = positions_.front();
+  while (auto got = at.decoder->Receive()) {
+    if (got->ordinal < at.start || got->ordinal >= at.next) continue;
     const uint32_t ordinal = static_cast<uint32_t>(got->ordinal);
-    inside_.erase(ordinal);
-    if (!IsCleanFrom(start_, ordinal)) continue;
+    at.inside.erase(ordinal);
+    if (!IsCleanFrom(at.start, ordinal)) continue;
     if (wanted->erase(ordinal) != 0) {
       PLUGIN_RETURN_IF_ERROR(take(ordinal, *got->frame));
     }
@@ -111,20 +163,24 @@ Status DecodeSession::Collect(std::set<uint32_t>* wanted,
 
 Status DecodeSession::Finish(std::set<uint32_t>* wanted, bool may_pop,
                              const TakeFrame& take) {
-  while (may_pop && !wanted->empty() && !inside_.empty()) {
-    const size_t before = inside_.size();
-    if (!decoder_->Pop()) break;
+  Position& at = positions_.front();
+  while (may_pop && !wanted->empty() && !at.inside.empty()) {
+    const size_t before = at.inside.size();
+    if (!at.decoder->Pop()) break;
     PLUGIN_RETURN_IF_ERROR(Collect(wanted, take));
-    if (inside_.size() == before) break;
+    if (at.inside.size() == before) break;
   }
   if (wanted->empty()) return {};
-  decoder_->Drain();
-  drained_ = true;
+  at.decoder->Drain();
+  at.drained = true;
   return Collect(wanted, take);
 }
 
 Status DecodeSession::Run(uint32_t start, const std::vector<uint32_t>& targets,
                           const GetPacket& get, const TakeFrame& take) {
+  const auto [lowest, highest] = Span(targets);
+  backwards_ = highest < lowest_ && lowest_ - highest <= kStepBackMax;
+  lowest_ = lowest;
   std::set<uint32_t> wanted;
   for (uint32_t ordinal : targets) {
     const auto hit = cache_.find(ordinal);
@@ -138,22 +194,18 @@ Status DecodeSession::Run(uint32_t start, const std::vector<uint32_t>& targets,
   if (wanted.empty()) return {};
   const Status status = RunUncached(start, std::move(wanted), get, take);
   // After an error in between nobody knows what the decoder has seen.
-  if (!status.ok()) decoder_.reset();
+  if (!status.ok() && !positions_.empty()) positions_.pop_front();
   return status;
 }
 
 Status DecodeSession::RunUncached(uint32_t start, std::set<uint32_t> wanted,
                                   const GetPacket& get, const TakeFrame& take) {
-  if (!CanContinue(start, wanted)) {
-    PLUGIN_RETURN_IF_ERROR(Restart(start));
-  }
+  PLUGIN_RETURN_IF_ERROR(Place(start, wanted));
   const uint32_t last = *wanted.rbegin();
-  while (next_ <= last) {
-    const uint32_t ordinal = next_++;
-    const Packet& p = index_.video().packets[ordinal];
-    if (p.nonref() && last - ordinal > near_ && !wanted.contains(ordinal)) {
-      continue;
-    }
+  Position& at = positions_.front();
+  while (at.next <= last) {
+    const uint32_t ordinal = at.next++;
+    if (!IsNeeded(ordinal, wanted)) continue;
     PLUGIN_RETURN_IF_ERROR(Feed(ordinal, get));
     PLUGIN_RETURN_IF_ERROR(Collect(&wanted, take));
   }

@@ -231,14 +231,18 @@ class OpenIndex {
     return plan;
   }
 
-  // Outputs of one group by its items; failed ones are empty.
-  std::vector<Bytes> Decode(const Group& group) {
+  // Outputs of one group by its items; failed ones are empty. What lies before
+  // `known` in the blob is given as nonsense.
+  std::vector<Bytes> Decode(const Group& group, uint64_t known = 0) {
     std::vector<Bytes> inputs;
     std::vector<rowfs_bytes> ranges;
     for (const rowfs_range& r : group.ranges) {
       EXPECT_LE(r.end, data_.payload.size());
       inputs.emplace_back(data_.payload.begin() + static_cast<long>(r.begin),
                           data_.payload.begin() + static_cast<long>(r.end));
+      if (known > r.begin) {
+        std::fill_n(inputs.back().begin(), std::min(known, r.end) - r.begin, 7);
+      }
       ranges.push_back({inputs.back().data(), inputs.back().size()});
     }
     std::vector<Bytes> outputs(group.items.size());
