@@ -113,6 +113,13 @@ bool MayTryAgain(Outcome outcome) {
          outcome == Outcome::kNotStarted;
 }
 
+// Decodes that begin with the same byte go on from one another. Never 0.
+uint64_t PlaceOf(const PluginIndex& index, const DecodeGroup& group) {
+  Bytes text;
+  AppendU64(&text, group.ranges.empty() ? 0 : group.ranges[0].begin);
+  return Hash64(text, index.key) | 1;
+}
+
 WorkerRequest RequestOf(WorkerOp op, std::vector<std::string> texts,
                         std::vector<uint64_t> numbers) {
   WorkerRequest request;
@@ -127,9 +134,13 @@ WorkerRequest RequestOf(WorkerOp op, std::vector<std::string> texts,
 // The right to one worker for a scope.
 class PluginWorker::Lease {
  public:
-  Lease(PluginWorker* pool, uint64_t key, bool quick)
-      : pool_(*pool), worker_(pool->Take(key, quick)) {}
-  ~Lease() { pool_.GiveBack(std::move(worker_)); }
+  Lease(PluginWorker* pool, const Errand& errand)
+      : pool_(*pool), worker_(pool->Take(errand)) {
+    if (errand.quick && worker_ != nullptr) {
+      places_.assign(worker_->places().begin(), worker_->places().end());
+    }
+  }
+  ~Lease() { pool_.GiveBack(std::move(worker_), places_); }
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
 
@@ -150,10 +161,14 @@ class PluginWorker::Lease {
     return worker_.get();
   }
   void Drop() { worker_ = nullptr; }
+  void NotePlace(uint64_t place) {
+    if (worker_ != nullptr) worker_->NotePlace(place);
+  }
 
  private:
   PluginWorker& pool_;
   std::unique_ptr<WorkerProcess> worker_;
+  std::vector<uint64_t> places_;
 };
 
 PluginWorker::PluginWorker(std::shared_ptr<WorkerStarter> starter,
@@ -179,11 +194,11 @@ Result<std::unique_ptr<PluginWorker>> PluginWorker::Start(
 }
 
 Status PluginWorker::Describe() {
-  auto worker = Take(0, true);
+  auto worker = Take({.quick = true});
   assert(worker != nullptr);
   WorkerMessage hello;
   const Status status = worker->WaitHello(&hello);
-  GiveBack(status.ok() ? std::move(worker) : nullptr);
+  GiveBack(status.ok() ? std::move(worker) : nullptr, {});
   ROWFS_RETURN_IF_ERROR(status);
   name_ = hello.name;
   version_ = hello.version;
@@ -191,45 +206,73 @@ Status PluginWorker::Describe() {
   return Status();
 }
 
-std::unique_ptr<WorkerProcess> PluginWorker::Take(uint64_t key, bool quick) {
+std::unique_ptr<WorkerProcess> PluginWorker::Take(const Errand& errand) {
   MutexLock lock(mu_);
-  if (quick) {
+  if (errand.quick) {
     ++quick_waiting_;
     while (NoneFree()) quick_turn_.Wait(mu_);
     --quick_waiting_;
   } else {
-    while (NoneFree() || quick_waiting_ > 0) turn_.Wait(mu_);
+    while (NoneFree() || quick_waiting_ > 0 || IsNearlyBack(errand)) {
+      turn_.Wait(mu_);
+    }
   }
   std::unique_ptr<WorkerProcess> worker;
   if (idle_.empty()) {
     ++worker_count_;
   } else {
-    worker = TakeIdle(key);
+    worker = TakeIdle(errand);
+  }
+  if (errand.quick && worker != nullptr) {
+    lent_.insert(lent_.end(), worker->places().begin(), worker->places().end());
   }
   // Two may have been given back while one waited.
-  if (quick_waiting_ == 0 && !NoneFree()) turn_.NotifyOne();
+  if (quick_waiting_ == 0 && !NoneFree()) turn_.NotifyAll();
   return worker;
 }
 
-std::unique_ptr<WorkerProcess> PluginWorker::TakeIdle(uint64_t key) {
-  // The one that used the index last, whose decoder stands nearest; else the
-  // one whose state is the oldest.
+bool PluginWorker::IsNearlyBack(const Errand& errand) const {
+  return errand.place != 0 && std::ranges::count(lent_, errand.place) != 0 &&
+         std::ranges::none_of(idle_, [&](const auto& worker) {
+           return worker->WasAt(errand.place);
+         });
+}
+
+std::unique_ptr<WorkerProcess> PluginWorker::TakeIdle(const Errand& errand) {
+  // The one whose decoder is at the place, else the one that used the index
+  // last, else the one whose state is the oldest.
   size_t chosen = idle_.size();
-  while (chosen > 0 && !idle_[chosen - 1]->HasOpen(key)) --chosen;
+  while (chosen > 0 &&
+         !(errand.place != 0 && idle_[chosen - 1]->WasAt(errand.place))) {
+    --chosen;
+  }
+  if (chosen == 0) {
+    chosen = idle_.size();
+    while (chosen > 0 && !idle_[chosen - 1]->HasOpen(errand.key)) --chosen;
+  }
   if (chosen > 0) --chosen;
   auto worker = std::move(idle_[chosen]);
   idle_.erase(idle_.begin() + static_cast<ptrdiff_t>(chosen));
   return worker;
 }
 
-void PluginWorker::GiveBack(std::unique_ptr<WorkerProcess> worker) {
+void PluginWorker::GiveBack(std::unique_ptr<WorkerProcess> worker,
+                            std::span<const uint64_t> places) {
   MutexLock lock(mu_);
+  for (const uint64_t place : places) {
+    lent_.erase(std::ranges::find(lent_, place));
+  }
   if (worker == nullptr) {
     --worker_count_;
   } else {
     idle_.push_back(std::move(worker));
   }
-  (quick_waiting_ > 0 ? quick_turn_ : turn_).NotifyOne();
+  if (quick_waiting_ > 0) {
+    quick_turn_.NotifyOne();
+  } else {
+    // All: one of them may wait for just this worker, or not for this one.
+    turn_.NotifyAll();
+  }
 }
 
 Result<std::unique_ptr<WorkerProcess>> PluginWorker::StartWorker() {
@@ -282,7 +325,8 @@ WorkerProcess::Answer PluginWorker::Attempt(Lease* lease,
 }
 
 Status PluginWorker::Run(WorkerRequest request, const PluginIndex* index,
-                         const IngestInput* input, OutputSink* out) {
+                         const IngestInput* input, OutputSink* out,
+                         uint64_t place) {
   if (index != nullptr) {
     if (index->stream_info == nullptr) {
       return Status(Code::kInvalidArgument, name_ + ": index without bytes");
@@ -295,10 +339,11 @@ Status PluginWorker::Run(WorkerRequest request, const PluginIndex* index,
   if (!is_ingest) ROWFS_RETURN_IF_ERROR(quarantine_.Find(call));
   const bool quick = !is_ingest && request.op != WorkerOp::kDecode &&
                      request.op != WorkerOp::kDecodeFrom;
-  Lease lease(this, request.key, quick);
+  Lease lease(this, {request.key, place, quick});
   WorkerProcess::Answer answer;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     answer = Attempt(&lease, request, index, input, out);
+    if (place != 0) lease.NotePlace(place);
     if (!MayTryAgain(answer.outcome)) return answer.status;
     lease.Drop();
     if (!out->Restart()) break;
@@ -411,7 +456,8 @@ Result<std::vector<Result<Bytes>>> PluginWorker::Decode(
   request.parts.emplace_back(group.recipe);
   request.parts.insert(request.parts.end(), ranges.begin(), ranges.end());
   OutputCollector collector(group.items.size());
-  ROWFS_RETURN_IF_ERROR(Run(std::move(request), &index, nullptr, &collector));
+  ROWFS_RETURN_IF_ERROR(Run(std::move(request), &index, nullptr, &collector,
+                            PlaceOf(index, group)));
   return std::move(collector.outputs());
 }
 

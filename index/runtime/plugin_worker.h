@@ -63,22 +63,34 @@ class PluginWorker final : public Plugin {
                const WorkerSettings& settings, size_t workers_max,
                Clock* clock);
 
-  // A free worker, if possible one that has `key` open; null is the right to
-  // start one. What is `quick` (a plan, a lookup) goes before what is not: a
-  // reader's request to a store need not wait for another's picture.
-  std::unique_ptr<WorkerProcess> Take(uint64_t key, bool quick) EXCLUDES(mu_);
-  std::unique_ptr<WorkerProcess> TakeIdle(uint64_t key) REQUIRES(mu_);
+  // What a call wants of its worker: an index that is open, a decoder that is
+  // near (0: none), and whether it is soon done, as a plan or a lookup is.
+  struct Errand {
+    uint64_t key = 0;
+    uint64_t place = 0;
+    bool quick = false;
+  };
+
+  // A free worker, if possible one whose decoder is near or that has the index
+  // open; null is the right to start one. What is quick goes before what is
+  // not: a reader's request to a store need not wait for another's picture.
+  std::unique_ptr<WorkerProcess> Take(const Errand& errand) EXCLUDES(mu_);
+  std::unique_ptr<WorkerProcess> TakeIdle(const Errand& errand) REQUIRES(mu_);
+  // Whether the worker with the decoder for `errand` is back in a moment.
+  bool IsNearlyBack(const Errand& errand) const REQUIRES(mu_);
   bool NoneFree() const REQUIRES(mu_) {
     return idle_.empty() && worker_count_ == workers_max_;
   }
-  // Null gives the right back.
-  void GiveBack(std::unique_ptr<WorkerProcess> worker) EXCLUDES(mu_);
+  // Null gives the right back. `places` are those lent with a quick errand.
+  void GiveBack(std::unique_ptr<WorkerProcess> worker,
+                std::span<const uint64_t> places) EXCLUDES(mu_);
   Result<std::unique_ptr<WorkerProcess>> StartWorker() EXCLUDES(mu_);
   // Wait until it is; starts it again where mount namespaces do not work.
   Status MakeReady(std::unique_ptr<WorkerProcess>* worker) EXCLUDES(mu_);
   // Make the call, twice if need be.
   Status Run(WorkerRequest request, const PluginIndex* index,
-             const IngestInput* input, OutputSink* out) EXCLUDES(mu_);
+             const IngestInput* input, OutputSink* out, uint64_t place = 0)
+      EXCLUDES(mu_);
   WorkerProcess::Answer Attempt(Lease* lease, const WorkerRequest& request,
                                 const PluginIndex* index,
                                 const IngestInput* input, OutputSink* out);
@@ -99,6 +111,7 @@ class PluginWorker final : public Plugin {
   size_t quick_waiting_ GUARDED_BY(mu_) = 0;
   size_t worker_count_ GUARDED_BY(mu_) = 0;
   std::vector<std::unique_ptr<WorkerProcess>> idle_ GUARDED_BY(mu_);
+  std::vector<uint64_t> lent_ GUARDED_BY(mu_);   // places of quick errands
   bool mount_namespace_ GUARDED_BY(mu_) = true;  // until it fails once
 };
 

@@ -22,6 +22,7 @@ namespace {
 // What stays allocated in the input region between calls.
 constexpr uint64_t kInputKeepBytes = uint64_t{16} << 20;
 constexpr int kSignalExit = 128;
+constexpr size_t kPlacesMax = 3;
 constexpr int kFirstFreeFd = 16;  // above those of the worker
 // How long a process whose socket is closed may take to be gone.
 constexpr int64_t kBuryMs = 1000;
@@ -270,6 +271,16 @@ void WorkerProcess::NoteOpen(uint64_t key) {
   std::erase(open_keys_, key);
   open_keys_.push_front(key);
   if (open_keys_.size() > PluginHost::kOpenIndexesMax) open_keys_.pop_back();
+}
+
+bool WorkerProcess::WasAt(uint64_t place) const {
+  return std::ranges::find(places_, place) != places_.end();
+}
+
+void WorkerProcess::NotePlace(uint64_t place) {
+  std::erase(places_, place);
+  places_.push_front(place);
+  if (places_.size() > kPlacesMax) places_.pop_back();
 }
 
 Status WorkerProcess::PutRequest(const WorkerRequest& request,

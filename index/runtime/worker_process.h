@@ -84,6 +84,10 @@ class WorkerProcess {
   // Whether the plugin probably has this index open.
   bool HasOpen(uint64_t key) const;
   void NoteOpen(uint64_t key);
+  // Whether the plugin was at this place of a blob in one of its last decodes.
+  bool WasAt(uint64_t place) const;
+  void NotePlace(uint64_t place);
+  const std::deque<uint64_t>& places() const { return places_; }
 
  private:
   WorkerProcess() = default;
@@ -113,6 +117,7 @@ class WorkerProcess {
   SharedRegion output_;
   Bytes buffer_;
   std::deque<uint64_t> open_keys_;  // newest first
+  std::deque<uint64_t> places_;     // newest first
   uint64_t ingest_bytes_ = 0;       // moved by the running ingest
 };
 
