@@ -8,8 +8,7 @@
 namespace rowfs {
 namespace {
 
-// Batches rendered ahead at a time: one is decoded while another is encoded.
-constexpr size_t kAheadJobsMax = 2;
+constexpr size_t kAheadJobsMax = 4;  // batches rendered ahead at a time
 constexpr size_t kTrailsMax = 10'000;
 
 // "dir/000012.jpg" as "dir/", 12, 6 digits, ".jpg".
@@ -153,6 +152,7 @@ void Renderer::RenderAhead(const std::shared_ptr<const Media>& media,
   std::vector<std::string> wanted;
   {
     const MutexLock lock(mu_);
+    if (trails_.size() > kTrailsMax) trails_.clear();
     Trail& trail = trails_[media->index().key];
     const std::string last = trail.path;
     const auto before = ParseNumbered(last);
@@ -164,15 +164,17 @@ void Renderer::RenderAhead(const std::shared_ptr<const Media>& media,
     // A neighbour may be chance; the same step again is a direction.
     const bool goes_on = step != 0 && step == trail.step;
     const uint64_t length = goes_on ? trail.length + 1 : 1;
-    trail = {path, step, length};
-    if (trails_.size() > kTrailsMax) trails_.clear();
-    if (!goes_on || ahead_jobs_ >= kAheadJobsMax) return;
+    const bool busy = trail.ahead;
+    trail = {path, step, length, busy};
+    // One batch of a reader at a time: a second one would decode in another
+    // process what the first does.
+    if (!goes_on || busy || ahead_jobs_ >= kAheadJobsMax) return;
     // A batch is there when all of it is, so a reader that has just begun to
     // go on gets a small one.
     const uint64_t items =
         std::min<uint64_t>({limits_.ahead_items_max, 2 * (length - 1),
                             limits_.ahead_bytes_max / (size + 1)});
-    const auto window = static_cast<int64_t>(items * kAheadJobsMax);
+    const auto window = static_cast<int64_t>(2 * items);
     for (int64_t i = 1; i <= window && here->number + step * i >= 0; ++i) {
       std::string next = here->At(here->number + step * i);
       if (wanted.size() < items &&
@@ -186,6 +188,7 @@ void Renderer::RenderAhead(const std::shared_ptr<const Media>& media,
       slots_[{media->index().key, next}] = std::make_shared<Slot>();
     }
     ++ahead_jobs_;
+    trail.ahead = true;
   }
   const auto job = [this, media, wanted] {
     // The end of the media may lie between: then what is there is asked for
@@ -198,19 +201,24 @@ void Renderer::RenderAhead(const std::shared_ptr<const Media>& media,
            i < count ? files[i]
                      : Status(Code::kNotFound, wanted[i] + ": no such file"));
     }
-    {
-      const MutexLock lock(mu_);
-      --ahead_jobs_;
-    }
-    changed_.NotifyAll();
+    EndAhead(media->index().key);
   };
   if (pool_->TrySubmit(job)) return;
   for (const std::string& next : wanted) {
     Fill({media->index().key, next},
          Status(Code::kUnavailable, "too busy to render ahead"));
   }
-  const MutexLock lock(mu_);
-  --ahead_jobs_;
+  EndAhead(media->index().key);
+}
+
+void Renderer::EndAhead(uint64_t index) {
+  {
+    const MutexLock lock(mu_);
+    --ahead_jobs_;
+    const auto trail = trails_.find(index);
+    if (trail != trails_.end()) trail->second.ahead = false;
+  }
+  changed_.NotifyAll();
 }
 
 std::optional<uint64_t> Renderer::FindSize(const Media& media,

@@ -72,6 +72,7 @@ class Renderer {
     std::string path;
     int64_t step = 0;
     uint64_t length = 0;
+    bool ahead = false;  // something is rendered ahead
   };
 
   void Fill(const Key& key, Result<std::shared_ptr<const ViewFile>> file)
@@ -79,6 +80,7 @@ class Renderer {
   void Evict() REQUIRES(mu_);
   void RenderAhead(const std::shared_ptr<const Media>& media,
                    const std::string& path, uint64_t size) EXCLUDES(mu_);
+  void EndAhead(uint64_t index) EXCLUDES(mu_);
 
   using Files = std::vector<Result<std::shared_ptr<const ViewFile>>>;
   Files Render(const Media& media, std::span<const std::string> paths);
