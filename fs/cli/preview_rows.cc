@@ -8,8 +8,7 @@
 namespace rowfs {
 namespace {
 
-constexpr size_t kNamesMax = 4096;     // looked at in one folder
-constexpr size_t kPicturesOfView = 3;  // first, middle, last
+constexpr size_t kNamesMax = 4096;  // looked at in one folder
 constexpr size_t kPicturesOfRow = 12;
 constexpr uint64_t kPictureBytesMax = 4 << 20;
 constexpr uint64_t kFileBytesMax = 1 << 20;  // files shown as they are
