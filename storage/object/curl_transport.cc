@@ -23,6 +23,8 @@ namespace {
 constexpr size_t kHeaderBytesMax = 64 << 10;
 // Of an answer that is an error; S3 says in it what went wrong.
 constexpr size_t kErrorBytesMax = 64 << 10;
+// What a server promises to send is believed so far.
+constexpr uint64_t kReservedBytesMax = 8 << 20;
 
 // One easy handle and where it was connected to last, so that the next request
 // to the same origin finds the connection open.
@@ -45,6 +47,7 @@ struct Transfer {
   HttpResponse response;
   size_t header_bytes = 0;
   size_t sent = 0;
+  uint64_t received = 0;  // of the body
   bool too_long = false;
   bool refused_address = false;
   bool checks_address = false;
@@ -86,20 +89,36 @@ size_t OnHeader(char* data, size_t size, size_t count, void* user) {
   return line.size();
 }
 
+void BeginBody(uint64_t most, Transfer& transfer) {
+  HttpResponse& response = transfer.response;
+  BodySink* sink = transfer.request->sink;
+  response.in_sink = sink != nullptr && sink->Begin(response);
+  if (response.in_sink) return;
+  const std::string_view length = response.Header("content-length");
+  uint64_t size = 0;
+  std::from_chars(length.data(), length.data() + length.size(), size);
+  response.body.reserve(std::min({size, most, kReservedBytesMax}));
+}
+
 size_t OnBody(char* data, size_t size, size_t count, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
-  Bytes& body = transfer.response.body;
-  const size_t bytes = size * count;
-  const int status = transfer.response.status;
-  const uint64_t most = status >= 200 && status < 300
+  HttpResponse& response = transfer.response;
+  const std::string_view bytes(data, size * count);
+  const uint64_t most = response.status >= 200 && response.status < 300
                             ? transfer.request->response_bytes_max
                             : kErrorBytesMax;
-  if (bytes > most - body.size()) {
+  if (transfer.received == 0) BeginBody(most, transfer);
+  if (bytes.size() > most - transfer.received) {
     transfer.too_long = true;
     return 0;
   }
-  AppendText(&body, {data, bytes});
-  return bytes;
+  transfer.received += bytes.size();
+  if (response.in_sink) {
+    transfer.request->sink->Write(AsBytes(bytes));
+  } else {
+    AppendText(&response.body, bytes);
+  }
+  return bytes.size();
 }
 
 size_t OnSend(char* data, size_t size, size_t count, void* user) {

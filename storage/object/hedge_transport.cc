@@ -49,6 +49,7 @@ Result<HttpResponse> HedgeTransport::Send(const HttpRequest& request) {
   if (request.method != "GET") return transport_->Send(request);
   const auto race = std::make_shared<Race>();
   race->request = request;
+  race->request.sink = nullptr;  // the answer that comes first goes there
   const auto start = [&] {
     {
       const MutexLock lock(race->mu);

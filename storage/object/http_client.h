@@ -20,11 +20,27 @@ namespace rowfs {
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
+struct HttpResponse;
+
+// Where the body of an answer goes while it arrives, so that it is copied once.
+class BodySink {
+ public:
+  virtual ~BodySink() = default;
+  // An answer with this head begins; a retried request has several. False: its
+  // body is collected in the response, as without a sink.
+  virtual bool Begin(const HttpResponse& head) = 0;
+  // The next bytes of it, never more than response_bytes_max in all.
+  virtual void Write(ByteSpan bytes) = 0;
+};
+
 struct HttpRequest {
   std::string method = "GET";
   std::string url;      // absolute, percent-coded
   HttpHeaders headers;  // never logged
   ByteSpan body;        // outlives the call
+  // Outlives the call; null: the body comes with the response. Transports may
+  // leave it aside.
+  BodySink* sink = nullptr;
   // More answer than this is refused while it arrives.
   uint64_t response_bytes_max = 1 << 20;
   // Whether the address that the host's name leads to may be a private,
@@ -43,6 +59,7 @@ struct HttpResponse {
   int status = 0;
   HttpHeaders headers;  // names in lower case
   Bytes body;
+  bool in_sink = false;  // the body went to the request's sink
   // False when the connection broke in the middle of the answer.
   bool complete = true;
   bool peer_is_private = false;  // what allow_private would have refused

@@ -85,26 +85,95 @@ bool CanMatch(const HttpObject& object, const std::string& etag) {
   return object.conditional && etag.starts_with('"');
 }
 
+// What is asked for, and where it goes.
+struct Wanted {
+  const HttpObject& object;
+  const std::string& etag;
+  uint64_t offset = 0;
+  MutableByteSpan out;
+  const ReadProgress& progress;
+
+  uint64_t end() const { return offset + out.size(); }
+};
+
+// Whether a partial answer, by its head, is the one that was asked for.
+Result<ContentRange> CheckPartial(const Wanted& wanted,
+                                  const HttpResponse& head) {
+  const HttpObject& object = wanted.object;
+  ROWFS_RETURN_IF_ERROR(CheckEtag(object, head, wanted.etag));
+  ROWFS_RETURN_IF_ERROR(CheckCoding(object, head));
+  const auto got = ParseContentRange(head.Header("content-range"));
+  if (!got) return Lie(object, "a partial answer without a sound range");
+  if (got->range.begin == wanted.offset && got->range.end < wanted.end() &&
+      got->total && *got->total == got->range.end) {
+    return Status(Code::kOutOfRange,
+                  object.uri + ": ends at " + std::to_string(*got->total));
+  }
+  if (got->range != ByteRange{wanted.offset, wanted.end()}) {
+    return Lie(object, "another range than was asked for");
+  }
+  return *got;
+}
+
+// Puts the body of the right answer where it belongs.
+class RangeSink final : public BodySink {
+ public:
+  explicit RangeSink(const Wanted& wanted) : wanted_(wanted) {}
+
+  bool Begin(const HttpResponse& head) override {
+    done_ = 0;
+    return head.status == 206 && CheckPartial(wanted_, head).ok();
+  }
+
+  void Write(ByteSpan bytes) override {
+    // What was told is being read by others by now: not written again.
+    const uint64_t known =
+        std::min<uint64_t>(told_ > done_ ? told_ - done_ : 0, bytes.size());
+    if (known < bytes.size()) {
+      std::memcpy(wanted_.out.data() + done_ + known, bytes.data() + known,
+                  bytes.size() - known);
+    }
+    done_ += bytes.size();
+    if (wanted_.progress && done_ >= told_ + kToldBytes) {
+      told_ = done_;
+      wanted_.progress(told_);
+    }
+  }
+
+  uint64_t done() const { return done_; }
+
+ private:
+  static constexpr uint64_t kToldBytes = 256 << 10;  // at a time
+
+  const Wanted& wanted_;
+  uint64_t done_ = 0;
+  uint64_t told_ = 0;
+};
+
 // One try. kCorruption for a lie. `meta`: what the answer says about the
 // object, the size UINT64_MAX when it does not say.
-Status ReadOnce(const HttpObject& object, const std::string& etag,
-                uint64_t offset, MutableByteSpan out, ObjectMeta* meta) {
-  const uint64_t end = offset + out.size();
+Status ReadOnce(const Wanted& wanted, RangeSink* sink, ObjectMeta* meta) {
+  const HttpObject& object = wanted.object;
+  const MutableByteSpan out = wanted.out;
   HttpRequest request = RangeRequest(
-      object, std::to_string(offset) + "-" + std::to_string(end - 1),
+      object,
+      std::to_string(wanted.offset) + "-" + std::to_string(wanted.end() - 1),
       out.size());
-  if (CanMatch(object, etag)) request.headers.emplace_back("If-Match", etag);
+  request.sink = sink;
+  if (CanMatch(object, wanted.etag)) {
+    request.headers.emplace_back("If-Match", wanted.etag);
+  }
   ROWFS_ASSIGN_OR_RETURN(const HttpResponse response, object.send(request));
   if (response.status == 416) {
     return {Code::kOutOfRange, object.uri + ": ends before byte " +
-                                   std::to_string(end) +
+                                   std::to_string(wanted.end()) +
                                    ", or the server refuses ranges"};
   }
   if (response.status == 200) {
     // The whole object; right only when that was asked for.
-    ROWFS_RETURN_IF_ERROR(CheckEtag(object, response, etag));
+    ROWFS_RETURN_IF_ERROR(CheckEtag(object, response, wanted.etag));
     ROWFS_RETURN_IF_ERROR(CheckCoding(object, response));
-    if (offset != 0 || response.body.size() != out.size()) {
+    if (wanted.offset != 0 || response.body.size() != out.size()) {
       return {Code::kUnsupported, object.uri +
                                       ": the server ignores ranges "
                                       "and sends the whole object"};
@@ -114,35 +183,26 @@ Status ReadOnce(const HttpObject& object, const std::string& etag,
     return {};
   }
   if (response.status != 206) return HttpError(response, object.uri);
-  ROWFS_RETURN_IF_ERROR(CheckEtag(object, response, etag));
-  ROWFS_RETURN_IF_ERROR(CheckCoding(object, response));
-  const auto got = ParseContentRange(response.Header("content-range"));
-  if (!got) return Lie(object, "a partial answer without a sound range");
-  if (got->range.begin == offset && got->range.end < end && got->total &&
-      *got->total == got->range.end) {
-    return {Code::kOutOfRange,
-            object.uri + ": ends at " + std::to_string(*got->total)};
+  ROWFS_ASSIGN_OR_RETURN(const ContentRange got,
+                         CheckPartial(wanted, response));
+  const uint64_t size = response.in_sink ? sink->done() : response.body.size();
+  if (size != out.size()) return Lie(object, "another length than it says");
+  if (!response.in_sink) {
+    std::memcpy(out.data(), response.body.data(), out.size());
   }
-  if (got->range != ByteRange{offset, end}) {
-    return Lie(object, "another range than was asked for");
-  }
-  if (response.body.size() != out.size()) {
-    return Lie(object, "another length than it says");
-  }
-  std::memcpy(out.data(), response.body.data(), out.size());
-  *meta = HttpMetaOf(response, got->total.value_or(UINT64_MAX));
+  *meta = HttpMetaOf(response, got.total.value_or(UINT64_MAX));
   return {};
 }
 
 // ReadOnce, until the answer is sound. A server that goes on lying may be right
 // another time, which cannot be said of bytes that are wrong: kUnavailable.
-Status ReadSound(const HttpObject& object, const std::string& etag,
-                 uint64_t offset, MutableByteSpan out, ObjectMeta* meta) {
-  if (!CheckedAdd(offset, out.size())) {
-    return {Code::kOutOfRange, object.uri + ": no object is that long"};
+Status ReadSound(const Wanted& wanted, ObjectMeta* meta) {
+  if (!CheckedAdd(wanted.offset, wanted.out.size())) {
+    return {Code::kOutOfRange, wanted.object.uri + ": no object is that long"};
   }
+  RangeSink sink(wanted);
   for (int attempt = 1;; ++attempt) {
-    const Status status = ReadOnce(object, etag, offset, out, meta);
+    const Status status = ReadOnce(wanted, &sink, meta);
     const bool lie = status.code() == Code::kCorruption;
     if (!lie && status.code() != Code::kUnsupported) return status;
     if (attempt == kLiesMax) {
@@ -177,8 +237,9 @@ Result<ObjectStore::Tail> TailInTwo(const HttpObject& object, uint64_t wanted) {
   ROWFS_ASSIGN_OR_RETURN(tail.meta, HttpStat(object));
   tail.bytes.resize(std::min(wanted, tail.meta.size));
   if (tail.bytes.empty()) return tail;
-  ROWFS_RETURN_IF_ERROR(HttpReadAt(
-      object, tail.meta.etag, tail.meta.size - tail.bytes.size(), tail.bytes));
+  ROWFS_RETURN_IF_ERROR(HttpReadAt(object, tail.meta.etag,
+                                   tail.meta.size - tail.bytes.size(),
+                                   tail.bytes, nullptr));
   return tail;
 }
 
@@ -252,15 +313,18 @@ Result<ObjectMeta> HttpStat(const HttpObject& object) {
 }
 
 Status HttpReadAt(const HttpObject& object, const std::string& etag,
-                  uint64_t offset, MutableByteSpan out) {
+                  uint64_t offset, MutableByteSpan out,
+                  const ReadProgress& progress) {
   ObjectMeta meta;
-  return ReadSound(object, etag, offset, out, &meta);
+  return ReadSound({object, etag, offset, out, progress}, &meta);
 }
 
 Result<ObjectMeta> HttpReadFirst(const HttpObject& object, uint64_t offset,
                                  MutableByteSpan out) {
   ObjectMeta meta;
-  ROWFS_RETURN_IF_ERROR(ReadSound(object, "", offset, out, &meta));
+  const std::string any;
+  const ReadProgress nobody;
+  ROWFS_RETURN_IF_ERROR(ReadSound({object, any, offset, out, nobody}, &meta));
   if (meta.size != UINT64_MAX) return meta;
   ROWFS_ASSIGN_OR_RETURN(const ObjectMeta now, HttpStat(object));
   if (now.etag == meta.etag) return now;

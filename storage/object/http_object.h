@@ -9,6 +9,7 @@
 #include <functional>
 #include <string>
 
+#include "storage/object/gradual_reads.h"
 #include "storage/object/http_client.h"
 #include "storage/object/object_store.h"
 
@@ -38,8 +39,11 @@ Result<ObjectMeta> HttpStat(const HttpObject& object);
 // wrong length, coded bytes) is asked for again, three times in all, then
 // kUnavailable. kUnsupported when the server ignores ranges. A changed etag is
 // kChanged, also when the server does not look at If-Match.
+// Bytes go to `out` as they arrive once the answer's head is sound; `progress`
+// (may be empty) is told of them.
 Status HttpReadAt(const HttpObject& object, const std::string& etag,
-                  uint64_t offset, MutableByteSpan out);
+                  uint64_t offset, MutableByteSpan out,
+                  const ReadProgress& progress);
 
 // The same for an object whose etag nobody knows yet: tells it and the size.
 Result<ObjectMeta> HttpReadFirst(const HttpObject& object, uint64_t offset,

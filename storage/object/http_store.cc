@@ -56,7 +56,13 @@ Result<ObjectMeta> HttpStore::Stat(const std::string& path) {
 
 Status HttpStore::ReadAt(const ObjectRef& object, uint64_t offset,
                          MutableByteSpan out) {
-  return HttpReadAt(Object(object.path), object.etag, offset, out);
+  return HttpReadAt(Object(object.path), object.etag, offset, out, nullptr);
+}
+
+Status HttpStore::ReadGradually(const ObjectRef& object, uint64_t offset,
+                                MutableByteSpan out,
+                                const ReadProgress& progress) {
+  return HttpReadAt(Object(object.path), object.etag, offset, out, progress);
 }
 
 Result<ObjectMeta> HttpStore::ReadFirst(const std::string& path,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "storage/base/secret.h"
+#include "storage/object/gradual_reads.h"
 #include "storage/object/http_client.h"
 #include "storage/object/object_store.h"
 
@@ -20,7 +21,7 @@ namespace rowfs {
 // Why `uri` cannot be written or listed there.
 Status ReadOnlyStore(const std::string& uri, std::string_view what);
 
-class HttpStore final : public ObjectStore {
+class HttpStore final : public ObjectStore, public GradualReads {
  public:
   struct Options {
     std::string origin;    // "https://host:port"
@@ -42,6 +43,9 @@ class HttpStore final : public ObjectStore {
   Result<ObjectMeta> Stat(const std::string& path) override;
   Status ReadAt(const ObjectRef& object, uint64_t offset,
                 MutableByteSpan out) override;
+  Status ReadGradually(const ObjectRef& object, uint64_t offset,
+                       MutableByteSpan out,
+                       const ReadProgress& progress) override;
   Result<ObjectMeta> ReadFirst(const std::string& path, uint64_t offset,
                                MutableByteSpan out) override;
   Result<Tail> ReadTail(const std::string& path, uint64_t wanted) override;

@@ -160,12 +160,18 @@ Result<ObjectMeta> HubStore::Stat(const std::string& path) {
 
 Status HubStore::ReadAt(const ObjectRef& object, uint64_t offset,
                         MutableByteSpan out) {
+  return ReadGradually(object, offset, out, nullptr);
+}
+
+Status HubStore::ReadGradually(const ObjectRef& object, uint64_t offset,
+                               MutableByteSpan out,
+                               const ReadProgress& progress) {
   ROWFS_ASSIGN_OR_RETURN(const std::string commit, Commit());
   if (!object.etag.empty() && object.etag != commit) {
     return {Code::kChanged, Uri(object.path) + ": is of another commit"};
   }
   ROWFS_ASSIGN_OR_RETURN(const HttpObject http, Object(object.path));
-  return HttpReadAt(http, "", offset, out);
+  return HttpReadAt(http, "", offset, out, progress);
 }
 
 Result<ObjectMeta> HubStore::ReadFirst(const std::string& path, uint64_t offset,

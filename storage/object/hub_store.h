@@ -15,6 +15,7 @@
 #include "storage/base/clock.h"
 #include "storage/base/secret.h"
 #include "storage/base/sync.h"
+#include "storage/object/gradual_reads.h"
 #include "storage/object/http_client.h"
 #include "storage/object/net_policy.h"
 #include "storage/object/object_store.h"
@@ -32,7 +33,7 @@ struct HubOptions {
 // keep (HF_TOKEN_PATH, else HF_HOME/token, else ~/.cache/huggingface/token).
 HubOptions HubOptionsFromEnvironment(const Environment& environment);
 
-class HubStore final : public ObjectStore {
+class HubStore final : public ObjectStore, public GradualReads {
  public:
   // `clock` outlives it.
   HubStore(std::shared_ptr<HttpTransport> transport, Clock& clock,
@@ -51,6 +52,9 @@ class HubStore final : public ObjectStore {
   Result<ObjectMeta> Stat(const std::string& path) override;
   Status ReadAt(const ObjectRef& object, uint64_t offset,
                 MutableByteSpan out) override;
+  Status ReadGradually(const ObjectRef& object, uint64_t offset,
+                       MutableByteSpan out,
+                       const ReadProgress& progress) override;
   Result<ObjectMeta> ReadFirst(const std::string& path, uint64_t offset,
                                MutableByteSpan out) override;
   Result<Tail> ReadTail(const std::string& path, uint64_t wanted) override;

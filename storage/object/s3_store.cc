@@ -150,7 +150,13 @@ Result<ObjectMeta> S3Store::Stat(const std::string& path) {
 
 Status S3Store::ReadAt(const ObjectRef& object, uint64_t offset,
                        MutableByteSpan out) {
-  return HttpReadAt(Object(object.path), object.etag, offset, out);
+  return HttpReadAt(Object(object.path), object.etag, offset, out, nullptr);
+}
+
+Status S3Store::ReadGradually(const ObjectRef& object, uint64_t offset,
+                              MutableByteSpan out,
+                              const ReadProgress& progress) {
+  return HttpReadAt(Object(object.path), object.etag, offset, out, progress);
 }
 
 Result<ObjectMeta> S3Store::ReadFirst(const std::string& path, uint64_t offset,

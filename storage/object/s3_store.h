@@ -13,6 +13,7 @@
 #include "storage/base/clock.h"
 #include "storage/base/sync.h"
 #include "storage/object/aws_credentials.h"
+#include "storage/object/gradual_reads.h"
 #include "storage/object/http_client.h"
 #include "storage/object/object_store.h"
 #include "storage/object/unfinished_uploads.h"
@@ -33,7 +34,9 @@ Result<std::string> DecodeS3Key(std::string text);
 // Under which the writer of an object says who it is.
 inline constexpr char kWriterHeader[] = "x-amz-meta-rowfs-writer";
 
-class S3Store final : public ObjectStore, public UnfinishedUploads {
+class S3Store final : public ObjectStore,
+                      public GradualReads,
+                      public UnfinishedUploads {
  public:
   // Bytes of one part of a multipart upload; an object up to this size is one
   // PUT. 10,000 parts are the most S3 takes.
@@ -51,6 +54,9 @@ class S3Store final : public ObjectStore, public UnfinishedUploads {
   Result<ObjectMeta> Stat(const std::string& path) override;
   Status ReadAt(const ObjectRef& object, uint64_t offset,
                 MutableByteSpan out) override;
+  Status ReadGradually(const ObjectRef& object, uint64_t offset,
+                       MutableByteSpan out,
+                       const ReadProgress& progress) override;
   Result<ObjectMeta> ReadFirst(const std::string& path, uint64_t offset,
                                MutableByteSpan out) override;
   Result<Tail> ReadTail(const std::string& path, uint64_t wanted) override;

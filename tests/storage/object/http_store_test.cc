@@ -1,5 +1,7 @@
 #include "storage/object/http_store.h"
 
+#include <algorithm>
+
 #include "storage/base/clock.h"
 #include "storage/object/retry_transport.h"
 #include "tests/support/http_test_server.h"
@@ -235,6 +237,91 @@ TEST_F(HttpStoreTest, AnEmptyObjectHasAnEmptyTail) {
   HttpStore store(MakeHttpTransport({}), {.origin = server_->url()});
 
   EXPECT_EQ(store.ReadTail("/o", 10).value().meta.size, 0U);
+}
+
+// Long enough to be told of before its end.
+class GradualReadTest : public HttpStoreTest {
+ protected:
+  static constexpr size_t kBytes = 1 << 20;
+
+  void ServeLong(const Change& change) {
+    server_ = std::make_unique<HttpTestServer>(
+        [this, change](const ServerRequest& request) {
+          ServerReply reply = ServeBytes(request, long_);
+          change(request, &reply);
+          return reply;
+        });
+    store_ = std::make_unique<HttpStore>(
+        std::make_shared<RetryTransport>(MakeHttpTransport({}), clock_,
+                                         RetryOptions{.first_wait_ms = 1}),
+        HttpStore::Options{.origin = server_->url()});
+  }
+  // Reads all; what was told is compared at once, and must stay.
+  Status ReadAll(const std::string& etag = "") {
+    Bytes bytes(kBytes);
+    told_.clear();
+    const Status status =
+        store_->ReadGradually({"/o", etag}, 0, bytes, [&](uint64_t done) {
+          told_.push_back(done);
+          EXPECT_EQ(AsText(bytes).substr(0, done), long_.substr(0, done));
+        });
+    if (status.ok()) {
+      EXPECT_EQ(AsText(bytes), long_);
+    }
+    return status;
+  }
+
+  const std::string long_ = [] {
+    std::string text(kBytes, ' ');
+    for (size_t i = 0; i < kBytes; ++i) {
+      text[i] = static_cast<char>(33 + (i + i / 251) % 90);
+    }
+    return text;
+  }();
+  std::vector<uint64_t> told_;
+};
+
+TEST_F(GradualReadTest, ProgressIsToldAndGrows) {
+  ServeLong([](const ServerRequest&, ServerReply*) {});
+
+  ASSERT_OK(ReadAll());
+
+  EXPECT_GE(told_.size(), 2U);
+  EXPECT_TRUE(std::is_sorted(told_.begin(), told_.end()));
+  EXPECT_EQ(server_->TakeRequests().size(), 1U);
+}
+
+TEST_F(GradualReadTest, WhatWasToldStaysWhenTheReadIsTriedAgain) {
+  int answers = 0;
+  ServeLong([&](const ServerRequest&, ServerReply* reply) {
+    if (++answers == 1) reply->cut = kBytes / 2;
+    // The second answer has other bytes where the first was told of.
+    if (answers == 2) reply->body[0] = '!';
+  });
+
+  ASSERT_OK(ReadAll());
+
+  EXPECT_EQ(answers, 2);
+  EXPECT_TRUE(std::is_sorted(told_.begin(), told_.end()));
+}
+
+TEST_F(GradualReadTest, NothingIsToldOfAnswersThatAreNotTheRightOnes) {
+  const std::vector<Change> lies = {
+      [](const ServerRequest&, ServerReply* reply) {
+        Set(reply, "Content-Range", "bytes 1-1048576/2000000");
+      },
+      [](const ServerRequest&, ServerReply* reply) {
+        Set(reply, "Content-Encoding", "gzip");
+      },
+      [](const ServerRequest&, ServerReply* reply) {
+        Set(reply, "ETag", "\"e9\"");
+      },
+      [](const ServerRequest&, ServerReply* reply) { reply->status = 404; }};
+  for (const Change& lie : lies) {
+    ServeLong(lie);
+    EXPECT_FALSE(ReadAll("\"e1\"").ok());
+    EXPECT_TRUE(told_.empty());
+  }
 }
 
 }  // namespace
