@@ -101,11 +101,10 @@ Result<std::unique_ptr<Session>> Session::Make(const Args& args,
     session->metas_ = std::make_unique<MetaKeeper>(*session->disk_cache_);
   }
   // Half of the memory for bytes as they are stored, a quarter for rendered
-  // files; what is on its way ahead of readers is there three times: as the
-  // answer, for those who wait, and in the cache.
+  // files, an eighth for what is on its way ahead of readers.
   session->cache_ = std::make_unique<BlockCache>(session->memory_bytes_ / 2,
                                                  session->disk_cache_.get());
-  session->ahead_.bytes_max = session->memory_bytes_ / 16;
+  session->ahead_.bytes_max = session->memory_bytes_ / 8;
   // Readers of the members of one pack are readers of one object.
   FetchLimits limits;
   limits.per_object = limits.per_store;

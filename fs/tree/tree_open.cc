@@ -2,6 +2,7 @@
 
 #include "fs/tree/files.h"
 #include "fs/tree/tree_state.h"
+#include "storage/base/keep_scope.h"
 #include "storage/base/no_wait.h"
 
 namespace rowfs {
@@ -179,6 +180,7 @@ Status Tree::State::PrefetchFile(NodeId id) {
   const auto file = handles_.Find(opened.handle);
   Status status;
   if (file && !file->file->in_memory()) {
+    const KeepScope keep;  // what was asked for is there for --offline
     const uint64_t size = std::min(file->file->size(), kPrefetchBytesMax);
     Bytes buffer(std::min(size, kPrefetchReadBytes));
     for (uint64_t at = 0; at < size && status.ok(); at += buffer.size()) {

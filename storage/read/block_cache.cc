@@ -11,12 +11,12 @@ namespace {
 
 // What an extent costs besides its bytes: map and list nodes, control block.
 constexpr uint64_t kExtentOverheadBytes = 192;
+// Longer reads are kept as they came: a copy would cost more than it is worth.
+constexpr uint64_t kWholeBytes = 1 << 20;
 
-uint64_t CostOf(const SharedBytes& bytes) {
-  return bytes->size() + kExtentOverheadBytes;
+uint64_t CostOf(const SharedSpan& span) {
+  return span.bytes.size() + kExtentOverheadBytes;
 }
-
-size_t IndexOf(ReadKind kind) { return kind == ReadKind::kData ? 1 : 0; }
 
 // The span from the first to the last byte of `range` that no piece has; absent
 // when none is missing. `pieces` are (begin, end) in any order.
@@ -40,13 +40,31 @@ std::optional<ByteRange> Missing(ByteRange range,
   return ByteRange{front, back};
 }
 
-void CopyPiece(uint64_t begin, const Bytes& bytes, ByteRange range,
-               MutableByteSpan out) {
-  const uint64_t from = std::max(begin, range.begin);
-  const uint64_t to = std::min(begin + bytes.size(), range.end);
-  if (from >= to) return;
-  std::memcpy(out.data() + (from - range.begin), bytes.data() + (from - begin),
-              to - from);
+template <typename Pieces>
+std::optional<ByteRange> MissingOf(ByteRange range, const Pieces& pieces) {
+  std::vector<ByteRange> covered;
+  covered.reserve(pieces.size());
+  for (const auto& piece : pieces) {
+    covered.push_back({piece.begin, piece.end()});
+  }
+  return Missing(range, std::move(covered));
+}
+
+// `pieces`, which cover `range` and may overlap, as its bytes in order.
+template <typename Pieces>
+std::vector<SharedSpan> InOrder(ByteRange range, Pieces pieces) {
+  std::sort(pieces.begin(), pieces.end(),
+            [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  std::vector<SharedSpan> spans;
+  uint64_t front = range.begin;
+  for (const auto& piece : pieces) {
+    const uint64_t end = std::min(piece.end(), range.end);
+    if (end <= front) continue;
+    spans.push_back({piece.span.owner, piece.span.bytes.subspan(
+                                           front - piece.begin, end - front)});
+    front = end;
+  }
+  return spans;
 }
 
 }  // namespace
@@ -57,80 +75,138 @@ BlockCache::BlockCache(uint64_t bytes_max, DiskCache* disk)
 Result<CacheResult> BlockCache::Read(const std::string& key, ByteRange range,
                                      ReadKind kind, MutableByteSpan out,
                                      const Fetch& fetch) {
-  assert(out.size() == range.size() && !range.empty());
+  assert(out.size() == range.size());
+  std::vector<SharedSpan> pieces;
+  ROWFS_ASSIGN_OR_RETURN(const CacheResult from,
+                         ReadPieces(key, range, kind, fetch, &pieces));
+  for (const SharedSpan& piece : pieces) {
+    std::memcpy(out.data(), piece.bytes.data(), piece.bytes.size());
+    out = out.subspan(piece.bytes.size());
+  }
+  return from;
+}
+
+Result<CacheResult> BlockCache::ReadPieces(const std::string& key,
+                                           ByteRange range, ReadKind kind,
+                                           const Fetch& fetch,
+                                           std::vector<SharedSpan>* spans) {
+  assert(!range.empty());
   std::vector<Piece> pieces;
   std::shared_ptr<Flight> mine;
-  CacheResult from = CacheResult::kMemory;
   {
     const MutexLock lock(mu_);
     Collect(key, range, &pieces);
-    for (;;) {
-      std::vector<ByteRange> covered;
-      for (const Piece& piece : pieces) {
-        covered.push_back({piece.begin, piece.begin + piece.bytes->size()});
-      }
-      const auto missing = Missing(range, std::move(covered));
-      if (!missing) break;
+    while (const auto missing = MissingOf(range, pieces)) {
       const auto flight = FindFlight(key, *missing);
       if (flight == nullptr) {
         mine = StartFlight(key, *missing);
         break;
       }
-      while (!flight->done) flight_done_.Wait(mu_);
-      // Kept bytes may be evicted at any time; these cannot.
-      if (!flight->status.ok()) return flight->status;
-      pieces.push_back({flight->range.begin, flight->bytes});
-    }
-  }
-  if (mine != nullptr) {
-    {
-      // Ends the flight even if memory runs out: nobody may wait for ever.
-      const std::shared_ptr<void> end(
-          nullptr, [&](void*) { EndFlight(key, mine, kind); });
-      Bytes bytes(mine->range.size());
-      const Result<CacheResult> filled = Fill(key, mine->range, bytes, fetch);
-      mine->status = filled.status();
-      if (filled.ok()) from = filled.value();
-      if (mine->status.ok()) {
-        mine->bytes = std::make_shared<const Bytes>(std::move(bytes));
+      const uint64_t needed =
+          std::min(missing->end, flight->range.end) - flight->range.begin;
+      while (!flight->done && flight->filled < needed) {
+        flight->moved.Wait(mu_);
       }
+      // Kept bytes may be evicted at any time; these cannot.
+      const ByteSpan arrived = flight->arrived();
+      if (arrived.size() < needed) return flight->status;
+      pieces.push_back({flight->range.begin, {flight->bytes, arrived}});
     }
-    if (!mine->status.ok()) return mine->status;
-    pieces.push_back({mine->range.begin, mine->bytes});
   }
-  for (const Piece& piece : pieces) {
-    CopyPiece(piece.begin, *piece.bytes, range, out);
+  CacheResult from = CacheResult::kMemory;
+  if (mine != nullptr) {
+    const auto plainly = [&](ByteRange part, MutableByteSpan bytes,
+                             const ReadProgress&) {
+      return fetch(part, bytes);
+    };
+    ROWFS_ASSIGN_OR_RETURN(
+        from,
+        Fly(key, mine, kind == ReadKind::kData ? kData : kMeta, true, plainly));
+    pieces.push_back({mine->range.begin,
+                      {mine->bytes, {mine->bytes.get(), mine->range.size()}}});
   }
+  *spans = InOrder(range, std::move(pieces));
   return from;
+}
+
+Result<CacheResult> BlockCache::Load(const std::string& key, ByteRange range,
+                                     bool keep, const GradualFetch& fetch) {
+  std::shared_ptr<Flight> flight;
+  {
+    const MutexLock lock(mu_);
+    std::vector<Piece> pieces;
+    Collect(key, range, &pieces);
+    const auto missing = MissingOf(range, pieces);
+    if (!missing) return CacheResult::kMemory;
+    const ByteRange rest = Unclaimed(key, *missing);
+    if (rest.empty()) return CacheResult::kMemory;
+    flight = StartFlight(key, rest);
+  }
+  return Fly(key, flight, kAhead, keep, fetch);
+}
+
+Result<CacheResult> BlockCache::Fly(const std::string& key,
+                                    const std::shared_ptr<Flight>& flight,
+                                    Class kept_as, bool keep,
+                                    const GradualFetch& fetch) {
+  ByteRange fetched;
+  {
+    // Ends the flight even if memory runs out: nobody may wait for ever.
+    const std::shared_ptr<void> end(
+        nullptr, [&](void*) { EndFlight(key, flight, kept_as); });
+    flight->status = Fill(key, *flight, fetch, &fetched);
+  }
+  ROWFS_RETURN_IF_ERROR(flight->status);
+  if (fetched.empty()) return CacheResult::kDisk;
+  if (keep && MayKeepOnDisk(key)) {
+    disk_->Put(key, fetched.begin,
+               {flight->bytes.get() + (fetched.begin - flight->range.begin),
+                fetched.size()});
+  }
+  return CacheResult::kFetched;
 }
 
 void BlockCache::Put(const std::string& key, ByteRange range, ReadKind kind,
                      ByteSpan bytes) {
   assert(bytes.size() == range.size());
-  if (disk_ != nullptr && !key.starts_with(kVolatile)) {
-    disk_->Put(key, range.begin, bytes);
-  }
+  if (MayKeepOnDisk(key)) disk_->Put(key, range.begin, bytes);
   std::shared_ptr<Flight> flight;
   {
     const MutexLock lock(mu_);
     flight = StartFlight(key, range);
   }
+  flight->bytes = MakeBuffer(bytes.size());
+  std::memcpy(flight->bytes.get(), bytes.data(), bytes.size());
   flight->status = Status();
-  flight->bytes = std::make_shared<const Bytes>(bytes.begin(), bytes.end());
-  EndFlight(key, flight, kind);
+  EndFlight(key, flight, kind == ReadKind::kData ? kData : kMeta);
 }
 
-Result<CacheResult> BlockCache::Fill(const std::string& key, ByteRange range,
-                                     MutableByteSpan out,
-                                     const Fetch& fetch) const {
-  const bool durable = disk_ != nullptr && !key.starts_with(kVolatile);
-  const ByteRange rest = durable ? disk_->Read(key, range, out) : range;
-  if (rest.empty()) return CacheResult::kDisk;
-  const MutableByteSpan wanted =
-      out.subspan(rest.begin - range.begin, rest.size());
-  ROWFS_RETURN_IF_ERROR(fetch(rest, wanted));
-  if (durable) disk_->Put(key, rest.begin, wanted);
-  return CacheResult::kFetched;
+bool BlockCache::MayKeepOnDisk(const std::string& key) const {
+  return disk_ != nullptr && !key.starts_with(kVolatile);
+}
+
+Status BlockCache::Fill(const std::string& key, Flight& flight,
+                        const GradualFetch& fetch, ByteRange* fetched) {
+  const ByteRange range = flight.range;
+  const std::shared_ptr<std::byte[]> bytes = MakeBuffer(range.size());
+  const MutableByteSpan out(bytes.get(), range.size());
+  const ByteRange rest =
+      MayKeepOnDisk(key) ? disk_->Read(key, range, out) : range;
+  const uint64_t first = rest.begin - range.begin;
+  {
+    const MutexLock lock(mu_);
+    flight.bytes = bytes;
+  }
+  if (rest.empty()) return {};
+  const auto progress = [&](uint64_t done) {
+    {
+      const MutexLock lock(mu_);
+      flight.filled = first + done;
+    }
+    flight.moved.NotifyAll();
+  };
+  *fetched = rest;
+  return fetch(rest, out.subspan(first, rest.size()), progress);
 }
 
 void BlockCache::Collect(const std::string& key, ByteRange range,
@@ -141,10 +217,22 @@ void BlockCache::Collect(const std::string& key, ByteRange range,
   auto at = extents.upper_bound(range.begin);
   if (at != extents.begin()) --at;
   for (; at != extents.end() && at->first < range.end; ++at) {
-    if (at->first + at->second.bytes->size() <= range.begin) continue;
-    pieces->push_back({at->first, at->second.bytes});
-    LruList& list = lru_[IndexOf(at->second.kind)];
-    list.splice(list.begin(), list, at->second.position);
+    Extent& extent = at->second;
+    const uint64_t end = at->first + extent.span.bytes.size();
+    if (end <= range.begin) continue;
+    pieces->push_back({at->first, extent.span});
+    Class now = extent.kept_as;
+    if (now == kAhead && range.end >= end) now = kAheadRead;
+    if (now != extent.kept_as) {
+      bytes_[extent.kept_as] -= CostOf(extent.span);
+      bytes_[now] += CostOf(extent.span);
+    }
+    // What is ahead stays in its order.
+    if (now != kAhead) {
+      lru_[now].splice(lru_[now].begin(), lru_[extent.kept_as],
+                       extent.position);
+    }
+    extent.kept_as = now;
   }
 }
 
@@ -158,6 +246,18 @@ std::shared_ptr<BlockCache::Flight> BlockCache::FindFlight(
     }
   }
   return nullptr;
+}
+
+ByteRange BlockCache::Unclaimed(const std::string& key, ByteRange range) {
+  while (const auto flight = FindFlight(key, range)) {
+    if (flight->range.begin > range.begin) {
+      range.end = flight->range.begin;
+    } else {
+      range.begin = std::min(flight->range.end, range.end);
+    }
+    if (range.empty()) break;
+  }
+  return range;
 }
 
 std::shared_ptr<BlockCache::Flight> BlockCache::StartFlight(
@@ -177,58 +277,103 @@ std::shared_ptr<BlockCache::Flight> BlockCache::StartFlight(
 
 void BlockCache::EndFlight(const std::string& key,
                            const std::shared_ptr<Flight>& flight,
-                           ReadKind kind) {
+                           Class kept_as) {
   {
     const MutexLock lock(mu_);
     flight->done = true;
     // An object with a flight is never dropped, so it is there.
     Object* object = objects_.find(key)->second.get();
-    std::erase(object->flights, flight);
-    if (flight->status.ok()) Insert(object, *flight, kind);
+    if (flight->status.ok()) Insert(object, *flight, kept_as);
     Evict();
+    std::erase(object->flights, flight);
     DropIfUnused(object);
   }
-  flight_done_.NotifyAll();
+  flight->moved.NotifyAll();
 }
 
-void BlockCache::Insert(Object* object, const Flight& flight, ReadKind kind) {
+void BlockCache::Insert(Object* object, const Flight& flight, Class kept_as) {
   // One read must not empty the cache of everything else.
   if (flight.range.size() > bytes_max_ / 4) return;
+  const auto block = [](uint64_t at) { return at / kBlockBytes; };
+  if (kept_as == kAhead || flight.range.size() >= kWholeBytes ||
+      block(flight.range.begin) == block(flight.range.end - 1)) {
+    InsertWhole(object, flight, kept_as);
+    return;
+  }
   uint64_t begin = flight.range.begin;
   while (begin < flight.range.end) {
-    uint64_t end =
-        std::min(flight.range.end, (begin / kBlockBytes + 1) * kBlockBytes);
+    uint64_t end = std::min(flight.range.end, (block(begin) + 1) * kBlockBytes);
     const auto next = object->extents.upper_bound(begin);
     if (next != object->extents.end()) end = std::min(end, next->first);
     if (next != object->extents.begin()) {
       const auto& [start, extent] = *std::prev(next);
-      if (start + extent.bytes->size() > begin) {
-        begin = start + extent.bytes->size();  // kept already
+      if (start + extent.span.bytes.size() > begin) {
+        begin = start + extent.span.bytes.size();  // kept already
         continue;
       }
     }
-    const auto first = flight.bytes->begin() +
-                       static_cast<int64_t>(begin - flight.range.begin);
-    InsertExtent(object, begin,
-                 std::make_shared<const Bytes>(
-                     first, first + static_cast<int64_t>(end - begin)),
-                 kind);
+    auto copy = MakeBuffer(end - begin);
+    std::memcpy(copy.get(), flight.bytes.get() + (begin - flight.range.begin),
+                end - begin);
+    const ByteSpan bytes(copy.get(), end - begin);
+    InsertExtent(object, begin, {std::move(copy), bytes}, kept_as);
     begin = end;
   }
 }
 
-void BlockCache::InsertExtent(Object* object, uint64_t begin, SharedBytes bytes,
-                              ReadKind kind) {
-  LruList& list = lru_[IndexOf(kind)];
-  list.emplace_front(object, begin);
-  bytes_[IndexOf(kind)] += CostOf(bytes);
-  object->extents[begin] = {std::move(bytes), kind, list.begin()};
+void BlockCache::InsertWhole(Object* object, const Flight& flight,
+                             Class kept_as) {
+  auto& extents = object->extents;
+  ByteRange range = flight.range;
+  auto at = extents.lower_bound(range.begin);
+  if (at != extents.begin()) {
+    const auto before = std::prev(at);
+    range.begin =
+        std::max(range.begin, before->first + before->second.span.bytes.size());
+  }
+  // The same bytes again, or a part of them.
+  while (at != extents.end() && at->first < range.end) {
+    if (at->first + at->second.span.bytes.size() > range.end) {
+      range.end = at->first;
+      break;
+    }
+    const uint64_t begin = at->first;
+    ++at;
+    Erase(object, begin);
+  }
+  if (range.begin >= range.end) return;
+  InsertExtent(
+      object, range.begin,
+      {flight.bytes,
+       {flight.bytes.get() + (range.begin - flight.range.begin), range.size()}},
+      kept_as);
+}
+
+void BlockCache::InsertExtent(Object* object, uint64_t begin, SharedSpan span,
+                              Class kept_as) {
+  lru_[kept_as].emplace_front(object, begin);
+  bytes_[kept_as] += CostOf(span);
+  object->extents[begin] = {std::move(span), kept_as, lru_[kept_as].begin()};
+}
+
+bool BlockCache::IsOver() const {
+  return bytes_[kMeta] + bytes_[kData] + AheadBytes() > bytes_max_ ||
+         AheadBytes() > bytes_max_ / 4;
+}
+
+BlockCache::Class BlockCache::Victim() const {
+  if (AheadBytes() > bytes_max_ / 4) {
+    return lru_[kAheadRead].empty() ? kAhead : kAheadRead;
+  }
+  const bool from_data = bytes_[kData] + AheadBytes() > bytes_max_ / 2;
+  if (!from_data && !lru_[kMeta].empty()) return kMeta;
+  if (!lru_[kAheadRead].empty()) return kAheadRead;
+  return lru_[kData].empty() ? kAhead : kData;
 }
 
 void BlockCache::Evict() {
-  while (bytes_[0] + bytes_[1] > bytes_max_) {
-    const bool from_data = bytes_[1] > bytes_max_ / 2 || lru_[0].empty();
-    const auto [object, begin] = lru_[from_data ? 1 : 0].back();
+  while (IsOver()) {
+    const auto [object, begin] = lru_[Victim()].back();
     Erase(object, begin);
     DropIfUnused(object);
   }
@@ -236,9 +381,9 @@ void BlockCache::Evict() {
 
 void BlockCache::Erase(Object* object, uint64_t begin) {
   const auto at = object->extents.find(begin);
-  const size_t index = IndexOf(at->second.kind);
-  bytes_[index] -= CostOf(at->second.bytes);
-  lru_[index].erase(at->second.position);
+  const Class kept_as = at->second.kept_as;
+  bytes_[kept_as] -= CostOf(at->second.span);
+  lru_[kept_as].erase(at->second.position);
   object->extents.erase(at);
 }
 
@@ -250,7 +395,7 @@ void BlockCache::DropIfUnused(Object* object) {
 
 uint64_t BlockCache::bytes() const {
   const MutexLock lock(mu_);
-  return bytes_[0] + bytes_[1];
+  return bytes_[kMeta] + bytes_[kData] + AheadBytes();
 }
 
 void BlockCache::Clear() {

@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "storage/base/buffer.h"
 #include "storage/base/hash.h"
 
 namespace rowfs {
@@ -69,50 +71,93 @@ Bytes EncodeRecord(const Sha256Digest& digest, uint64_t begin, ByteSpan bytes) {
   return record;
 }
 
-struct Record {
-  uint64_t begin = 0;
-  ByteSpan bytes;
+// A block's file, read a window at a time: of most records only the head is
+// looked at.
+class BlockFile {
+ public:
+  explicit BlockFile(const std::string& path)
+      : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) {
+    struct ::stat status {};
+    if (!fd_.ok() || ::fstat(fd_.get(), &status) != 0 ||
+        !S_ISREG(status.st_mode) || status.st_uid != ::geteuid() ||
+        status.st_size < 0 ||
+        static_cast<uint64_t>(status.st_size) > kFileBytesMax) {
+      return;
+    }
+    size_ = static_cast<uint64_t>(status.st_size);
+    const timespec now{::time(nullptr), 0};
+    if (now.tv_sec - status.st_mtim.tv_sec > kTouchAfterS) {
+      ::futimens(fd_.get(), nullptr);  // recently used: the last to be evicted
+    }
+  }
+
+  // 0 when it cannot be read.
+  uint64_t size() const { return size_; }
+
+  // Fewer than asked when the file ends or cannot be read.
+  size_t Read(uint64_t at, MutableByteSpan out) const {
+    size_t done = 0;
+    while (done < out.size()) {
+      const ssize_t n = ::pread(fd_.get(), out.data() + done, out.size() - done,
+                                static_cast<off_t>(at + done));
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) break;
+      done += static_cast<size_t>(n);
+    }
+    return done;
+  }
+
+  // The head of the record at `at`; empty where the file ends.
+  ByteSpan Head(uint64_t at) {
+    if (at < window_begin_ || at + kHeadBytes > window_begin_ + window_size_) {
+      window_begin_ = at;
+      window_size_ = Read(at, window_);
+    }
+    const uint64_t skip = at - window_begin_;
+    if (window_size_ < skip + kHeadBytes) return {};
+    return ByteSpan(window_).subspan(skip, kHeadBytes);
+  }
+
+ private:
+  const Fd fd_;
+  uint64_t size_ = 0;
+  std::array<std::byte, 4096> window_;
+  uint64_t window_begin_ = 0;
+  size_t window_size_ = 0;
 };
 
-// The sound records of a file, up to the first that is not.
-std::vector<Record> DecodeRecords(ByteSpan file, const Sha256Digest& digest) {
-  std::vector<Record> records;
-  while (file.size() >= kHeadBytes) {
-    const uint64_t size = LoadU32(file.subspan(16));
-    if (LoadU32(file) != kMagic || size > file.size() - kHeadBytes) break;
-    const ByteSpan record = file.first(kHeadBytes + size);
-    if (Crc32(record.subspan(8)) != LoadU32(record.subspan(4))) break;
-    if (!std::equal(digest.begin(), digest.end(), record.begin() + 24)) break;
-    records.push_back({LoadU64(record.subspan(8)), record.subspan(kHeadBytes)});
-    file = file.subspan(record.size());
+// Copy the sound records' parts of `range` to `out` and add them to `have`.
+void CopyRecords(BlockFile& file, const Sha256Digest& digest, ByteRange range,
+                 MutableByteSpan out, std::vector<ByteRange>* have) {
+  for (uint64_t at = 0; at < file.size();) {
+    const ByteSpan head = file.Head(at);
+    if (head.empty() || LoadU32(head) != kMagic ||
+        !std::equal(digest.begin(), digest.end(), head.begin() + 24)) {
+      return;
+    }
+    const uint64_t begin = LoadU64(head.subspan(8));
+    const uint64_t size = LoadU32(head.subspan(16));
+    const auto end = CheckedAdd(begin, size);
+    if (!end || size > file.size() - at - kHeadBytes) return;
+    const ByteRange part{std::max(range.begin, begin),
+                         std::min(range.end, *end)};
+    if (part.begin < part.end) {
+      // The window moves on with the next head.
+      const uint32_t crc = LoadU32(head.subspan(4));
+      const uint32_t head_crc = Crc32(head.subspan(8));
+      // Not to `out` before it is known to be right.
+      const auto bytes = MakeBuffer(size);
+      const MutableByteSpan body(bytes.get(), size);
+      if (file.Read(at + kHeadBytes, body) != size ||
+          Crc32(body, head_crc) != crc) {
+        return;
+      }
+      std::memcpy(out.data() + (part.begin - range.begin),
+                  body.data() + (part.begin - begin), part.size());
+      have->push_back(part);
+    }
+    at += kHeadBytes + size;
   }
-  return records;
-}
-
-// A whole block file; empty when it cannot be read.
-Bytes ReadFile(const std::string& path) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  struct ::stat status {};
-  if (!fd.ok() || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
-      status.st_uid != ::geteuid() || status.st_size < 0 ||
-      static_cast<uint64_t>(status.st_size) > kFileBytesMax) {
-    return {};
-  }
-  Bytes bytes(static_cast<size_t>(status.st_size));
-  size_t at = 0;
-  while (at < bytes.size()) {
-    const ssize_t n = ::pread(fd.get(), bytes.data() + at, bytes.size() - at,
-                              static_cast<off_t>(at));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    at += static_cast<size_t>(n);
-  }
-  bytes.resize(at);
-  const timespec now{::time(nullptr), 0};
-  if (now.tv_sec - status.st_mtim.tv_sec > kTouchAfterS) {
-    ::futimens(fd.get(), nullptr);  // recently used: the last to be evicted
-  }
-  return bytes;
 }
 
 bool WriteFully(int fd, ByteSpan bytes) {
@@ -183,18 +228,8 @@ ByteRange DiskCache::Read(const std::string& key, ByteRange range,
   if (!IsOurs()) return range;
   for (uint64_t block = range.begin / kBlockBytes;
        block * kBlockBytes < range.end; ++block) {
-    const Bytes file = ReadFile(FileOf(folder, block));
-    for (const Record& record : DecodeRecords(file, digest)) {
-      const auto end = CheckedAdd(record.begin, record.bytes.size());
-      if (!end) continue;
-      const ByteRange part{std::max(range.begin, record.begin),
-                           std::min(range.end, *end)};
-      if (part.begin >= part.end) continue;
-      std::memcpy(out.data() + (part.begin - range.begin),
-                  record.bytes.data() + (part.begin - record.begin),
-                  part.size());
-      have.push_back(part);
-    }
+    BlockFile file(FileOf(folder, block));
+    CopyRecords(file, digest, range, out, &have);
   }
   return Rest(range, std::move(have));
 }

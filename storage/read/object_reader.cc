@@ -5,7 +5,10 @@
 #include <cstring>
 #include <utility>
 
+#include "storage/base/deferred_copies.h"
+#include "storage/base/keep_scope.h"
 #include "storage/base/no_wait.h"
+#include "storage/object/gradual_reads.h"
 #include "storage/read/block_cache.h"
 #include "storage/read/fetch_queue.h"
 #include "storage/read/meta_keeper.h"
@@ -21,7 +24,13 @@ constexpr uint64_t kRemoteGapBytes = 64 << 10;
 // Longer reads of remote objects go as several requests at once: one connection
 // seldom fills the network.
 constexpr uint64_t kRemotePartBytes = 8 << 20;
-constexpr uint64_t kAheadPartBytes = 4 << 20;
+// Of what is brought ahead: a server has work with every request.
+constexpr uint64_t kAheadParts = 4;
+constexpr uint64_t kAheadPartBytesMin = 4 << 20;
+constexpr uint64_t kAheadPartBytesMax = 16 << 20;
+// Longer strides are of passes so long that they would push everything else off
+// the disk, and writing them down costs as much as reading them.
+constexpr uint64_t kKeptStrideBytes = 16 << 20;
 
 int64_t MonotonicNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -53,6 +62,31 @@ std::optional<ObjectMeta> FindKept(const Location& location,
   const auto kept = context.metas->GetMeta(PinKey(location, context));
   return kept && !kept->etag.empty() ? kept : std::nullopt;
 }
+
+// While it lasts, who reads into `out` in this thread is to tell `progress`. A
+// read that a longer one brings along ends elsewhere and tells nobody.
+class ToldScope {
+ public:
+  ToldScope(MutableByteSpan out, const ReadProgress& progress)
+      : out_(out), progress_(progress) {
+    current_ = this;
+  }
+  ~ToldScope() { current_ = nullptr; }
+  ToldScope(const ToldScope&) = delete;
+  ToldScope& operator=(const ToldScope&) = delete;
+
+  // Null when nobody is to be told.
+  static const ReadProgress* Find(MutableByteSpan out) {
+    const bool meant =
+        current_ != nullptr && current_->out_.data() == out.data();
+    return meant ? &current_->progress_ : nullptr;
+  }
+
+ private:
+  static inline thread_local const ToldScope* current_ = nullptr;
+  const MutableByteSpan out_;
+  const ReadProgress& progress_;
+};
 
 uint64_t NextId() {
   static std::atomic<uint64_t> last{0};
@@ -210,7 +244,13 @@ Status ObjectReader::Ask(const Known* known, ByteRange range,
   const int64_t begin_ns = MonotonicNs();
   ObjectStore& store = location_.store->direct();
   Status status;
-  if (known != nullptr) {
+  const ReadProgress* progress = ToldScope::Find(out);
+  auto* gradual =
+      progress != nullptr ? dynamic_cast<GradualReads*>(&store) : nullptr;
+  if (known != nullptr && gradual != nullptr) {
+    status = gradual->ReadGradually({location_.path, known->meta.etag},
+                                    range.begin, out, *progress);
+  } else if (known != nullptr) {
     status = store.ReadAt({location_.path, known->meta.etag}, range.begin, out);
   } else {
     const auto meta = store.ReadFirst(location_.path, range.begin, out);
@@ -262,16 +302,23 @@ Status ObjectReader::ReadThroughCache(ByteRange range, MutableByteSpan out,
   const std::string key = known != nullptr ? known->cache_key
                                            : BlockCache::kVolatile + uri() +
                                                  '\0' + std::to_string(id_);
+  std::vector<SharedSpan> pieces;
   ROWFS_ASSIGN_OR_RETURN(
       const CacheResult from,
-      context_.cache->Read(
-          key, range, kind, out, [&](ByteRange part, MutableByteSpan bytes) {
+      context_.cache->ReadPieces(
+          key, range, kind,
+          [&](ByteRange part, MutableByteSpan bytes) {
             ROWFS_RETURN_IF_ERROR(Fetch(known.get(), part, bytes, kind));
             const auto learned = known == nullptr ? this->known() : nullptr;
             if (learned == nullptr) return Status();
             context_.cache->Put(learned->cache_key, part, kind, bytes);
             return Status();
-          }));
+          },
+          &pieces));
+  for (const SharedSpan& piece : pieces) {
+    DeferredCopies::Copy(piece, out.first(piece.bytes.size()));
+    out = out.subspan(piece.bytes.size());
+  }
   const bool hit = from != CacheResult::kFetched;
   if (context_.stats != nullptr) {
     ++(hit ? context_.stats->cache_hits : context_.stats->cache_misses);
@@ -291,7 +338,26 @@ Status ObjectReader::ReadThroughCache(ByteRange range, MutableByteSpan out,
 void ObjectReader::BringAhead(ByteRange range) const {
   if (range.empty()) return;
   ReadaheadBudget& budget = *context_.ahead;
-  const uint64_t part_max = std::min(kAheadPartBytes, budget.bytes_max / 4 + 1);
+  // Several at once fill a network, few of them spare the server.
+  const uint64_t part_max =
+      std::min({std::max(range.size() / kAheadParts, kAheadPartBytesMin),
+                kAheadPartBytesMax, budget.bytes_max / 4 + 1});
+  // What is brought reaches as far ahead as the pass is long.
+  const bool keep = KeepScope::Active() || range.size() <= kKeptStrideBytes;
+  const auto load = [keep](const ObjectReader& self, ByteRange part) {
+    const auto known = self.known();
+    const auto from = self.context_.cache->Load(
+        known->cache_key, part, keep,
+        [&](ByteRange rest, MutableByteSpan out, const ReadProgress& progress) {
+          const ToldScope told(out, progress);
+          return self.Fetch(known.get(), rest, out, ReadKind::kData);
+        });
+    // The reader that comes for it meets an error itself.
+    if (from.ok() && from.value() == CacheResult::kFetched &&
+        self.context_.stats != nullptr) {
+      ++self.context_.stats->cache_misses;
+    }
+  };
   while (!range.empty()) {
     const ByteRange part{range.begin,
                          std::min(range.end, range.begin + part_max)};
@@ -301,14 +367,10 @@ void ObjectReader::BringAhead(ByteRange range) const {
       return;
     }
     // A dataset that is closed takes what was to be brought with it.
-    const bool queued =
-        context_.pool->TrySubmit([weak = weak_from_this(), part, &budget] {
+    const bool queued = context_.pool->TrySubmit(
+        [load, weak = weak_from_this(), part, &budget] {
           const auto self = weak.lock();
-          if (self != nullptr) {
-            Bytes bytes(part.size());
-            // The reader that comes for it meets the error itself.
-            (void)self->ReadThroughCache(part, bytes, ReadKind::kData);
-          }
+          if (self != nullptr) load(*self, part);
           budget.in_use -= part.size();
         });
     if (!queued) {

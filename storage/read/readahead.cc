@@ -7,7 +7,7 @@ namespace {
 
 // Programs look at a file's start in two or three reads and go away.
 constexpr uint32_t kContinuedMin = 2;
-constexpr uint64_t kWindowMax = 32 << 20;
+constexpr uint64_t kWindowMax = 128 << 20;
 // Kernel threads deliver reads a little out of order; members of packs are
 // padded.
 constexpr uint64_t kSlackMax = 1 << 20;

@@ -1,6 +1,7 @@
 #include "storage/read/block_cache.h"
 
 #include <atomic>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -187,6 +188,153 @@ TEST(BlockCache, ServesRightBytesToManyThreadsUnderEviction) {
   EXPECT_LE(cache.bytes(), 200'000U);
   cache.Clear();
   EXPECT_EQ(cache.bytes(), 0U);
+}
+
+// Half of what is brought ahead is there, the other half waits for `go_on`.
+class Half {
+ public:
+  static constexpr ByteRange kRange{0, 100'000};
+
+  Half(BlockCache& cache, Status end) : end_(std::move(end)) {
+    thread_ = std::thread([this, &cache] {
+      loaded_ = cache.Load("object", kRange, true,
+                           [this](ByteRange range, MutableByteSpan out,
+                                  const ReadProgress& progress) {
+                             return Fetch(range, out, progress);
+                           });
+    });
+    while (!told_) std::this_thread::yield();
+  }
+  ~Half() { static_cast<void>(Finish()); }
+  Half(const Half&) = delete;
+  Half& operator=(const Half&) = delete;
+
+  Status Finish() {
+    go_on_ = true;
+    if (thread_.joinable()) thread_.join();
+    return loaded_ ? loaded_->status() : Status();
+  }
+
+ private:
+  Status Fetch(ByteRange range, MutableByteSpan out,
+               const ReadProgress& progress) {
+    Source source;
+    const uint64_t middle = range.size() / 2;
+    ROWFS_RETURN_IF_ERROR(
+        source.Fetch({range.begin, range.begin + middle}, out.first(middle)));
+    progress(middle);
+    told_ = true;
+    while (!go_on_) std::this_thread::yield();
+    ROWFS_RETURN_IF_ERROR(
+        source.Fetch({range.begin + middle, range.end}, out.subspan(middle)));
+    return end_;
+  }
+
+  const Status end_;
+  std::atomic<bool> told_{false};
+  std::atomic<bool> go_on_{false};
+  std::optional<Result<CacheResult>> loaded_;
+  std::thread thread_;
+};
+
+TEST(BlockCache, WhatHasArrivedAheadIsReadBeforeTheRest) {
+  BlockCache cache(1 << 20);
+  Source source;
+  Half half(cache, {});
+
+  ASSERT_OK(ReadAndCheck(cache, source, {0, 50'000}));
+  ASSERT_OK(ReadAndCheck(cache, source, {49'000, 50'000}));
+  ASSERT_OK(half.Finish());
+  ASSERT_OK(ReadAndCheck(cache, source, {0, 100'000}));
+
+  EXPECT_TRUE(source.ranges.empty());
+}
+
+TEST(BlockCache, WhatArrivedBeforeAFailureWasServedAndIsNotKept) {
+  BlockCache cache(1 << 20);
+  Source source;
+  const Status failure(Code::kUnavailable, "gone");
+  Half half(cache, failure);
+
+  ASSERT_OK(ReadAndCheck(cache, source, {0, 50'000}));
+  EXPECT_THAT(half.Finish(), HasCode(Code::kUnavailable));
+  EXPECT_TRUE(source.ranges.empty());
+
+  ASSERT_OK(ReadAndCheck(cache, source, {0, 50'000}));
+  EXPECT_EQ(source.ranges, (Ranges{{0, 50'000}}));
+}
+
+// Loads and says what was fetched of it.
+Ranges LoadAhead(BlockCache& cache, ByteRange range) {
+  Source source;
+  EXPECT_OK(
+      cache
+          .Load("object", range, false,
+                [&](ByteRange wanted, MutableByteSpan out,
+                    const ReadProgress&) { return source.Fetch(wanted, out); })
+          .status());
+  return source.ranges;
+}
+
+TEST(BlockCache, OnlyWhatIsMissingIsBroughtAhead) {
+  BlockCache cache(4 << 20);
+  Source source;
+  ASSERT_OK(ReadAndCheck(cache, source, {0, 300'000}));
+
+  EXPECT_EQ(LoadAhead(cache, {100'000, 400'000}), (Ranges{{300'000, 400'000}}));
+  EXPECT_EQ(LoadAhead(cache, {100'000, 400'000}), Ranges{});
+}
+
+TEST(BlockCache, NothingWaitsForAnotherReadToBringMoreAhead) {
+  BlockCache cache(1 << 20);
+  Half half(cache, {});
+
+  EXPECT_EQ(LoadAhead(cache, {50'000, 150'000}), (Ranges{{100'000, 150'000}}));
+  EXPECT_EQ(LoadAhead(cache, {10'000, 90'000}), Ranges{});
+}
+
+TEST(BlockCache, WhatIsBroughtAheadTakesAQuarterAndGoesOnceItWasRead) {
+  BlockCache cache(4 << 20);
+  Source source;
+  ASSERT_OK(ReadAndCheck(cache, source, {10 << 20, 11 << 20}));
+  source.ranges.clear();
+
+  constexpr uint64_t kPart = 300'000;
+  for (uint64_t i = 0; i < 3; ++i) {
+    LoadAhead(cache, {i * kPart, (i + 1) * kPart});
+  }
+  ASSERT_OK(ReadAndCheck(cache, source, {kPart, 2 * kPart}));
+  LoadAhead(cache, {3 * kPart, 4 * kPart});
+
+  // The one that was read is gone, those that were not are there.
+  ASSERT_OK(ReadAndCheck(cache, source, {0, kPart}));
+  ASSERT_OK(ReadAndCheck(cache, source, {2 * kPart, 4 * kPart}));
+  ASSERT_OK(ReadAndCheck(cache, source, {10 << 20, 11 << 20}));
+  EXPECT_TRUE(source.ranges.empty());
+  ASSERT_OK(ReadAndCheck(cache, source, {kPart, 2 * kPart}));
+  EXPECT_EQ(source.ranges.size(), 1U);
+}
+
+TEST(BlockCache, PiecesAreWhatTheCacheHolds) {
+  BlockCache cache(4 << 20);
+  const auto fetch = [](ByteRange wanted, MutableByteSpan bytes) {
+    Source source;
+    return source.Fetch(wanted, bytes);
+  };
+  const auto read = [&](ByteRange range) {
+    std::vector<SharedSpan> pieces;
+    EXPECT_OK(cache.ReadPieces("object", range, ReadKind::kData, fetch, &pieces)
+                  .status());
+    return pieces;
+  };
+  const auto first = read({100, 20'000});
+  const auto again = read({1000, 2000});
+
+  ASSERT_EQ(first.size(), 1U);
+  ASSERT_EQ(again.size(), 1U);
+  EXPECT_EQ(again[0].bytes.data(), first[0].bytes.data() + 900);
+  cache.Clear();
+  EXPECT_EQ(again[0].bytes[0], Source::At(1000));
 }
 
 }  // namespace
