@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fs/fuse/fuse_listing.h"
+#include "storage/base/deferred_copies.h"
 
 namespace rowfs {
 namespace {
@@ -100,9 +101,10 @@ void OpInit(void* userdata, fuse_conn_info* connection) {
       connection->want &= ~capability.flag;
     }
   }
-  // The default of 12 limits readahead of many readers.
-  connection->max_background = 64;
-  connection->congestion_threshold = 48;
+  // Beyond these the kernel gives readahead up and asks page by page: a small
+  // file would come in five reads. What waits, waits in our own pool.
+  connection->max_background = 1024;
+  connection->congestion_threshold = 1024;
   connection->max_readahead = 1 << 20;
   context.open_unanswered =
       !context.tree.open_needed() &&
@@ -346,7 +348,23 @@ void AnswerRead(FuseContext& context, Request request,
   fuse_reply_buf(request.Take(), text.data(), text.size());
 }
 
-// Valid replies: buf (shorter than asked = the end), error.
+// Pieces of a buffer and of what the caches hold, as they lie there.
+void AnswerPieces(FuseContext& context, Request request, const Status& done,
+                  const std::vector<SharedSpan>& pieces) {
+  if (!done.ok()) {
+    AnswerRead(context, std::move(request), done, {});
+    return;
+  }
+  std::vector<iovec> parts;
+  for (const SharedSpan& piece : pieces) {
+    // An iovec is for writing to as well, which nobody does here.
+    parts.push_back(
+        {const_cast<std::byte*>(piece.bytes.data()), piece.bytes.size()});
+  }
+  fuse_reply_iov(request.Take(), parts.data(), static_cast<int>(parts.size()));
+}
+
+// Valid replies: buf or iov (shorter than asked = the end), error.
 void OpRead(fuse_req_t raw, fuse_ino_t node, size_t size, off_t offset,
             fuse_file_info* info) {
   Guard(raw, [&](FuseContext& context, Request& request) {
@@ -369,10 +387,13 @@ void OpRead(fuse_req_t raw, fuse_ino_t node, size_t size, off_t offset,
       const std::shared_ptr<std::byte[]> bytes =
           std::make_unique_for_overwrite<std::byte[]>(size);
       const MutableByteSpan own_out(bytes.get(), size);
+      const DeferredCopies copies(own_out);
       const Result<size_t> made = read(own_out, Wait::kYes);
-      return [&context, bytes, own_out, made](Request own) {
-        AnswerRead(context, std::move(own), made, own_out);
-      };
+      return
+          [&context, bytes, made,
+           pieces = copies.Pieces(made.ok() ? made.value() : 0)](Request own) {
+            AnswerPieces(context, std::move(own), made.status(), pieces);
+          };
     });
   });
 }
