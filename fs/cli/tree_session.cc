@@ -13,7 +13,7 @@ namespace rowfs {
 namespace {
 
 constexpr size_t kAheadThreads = 2;
-constexpr size_t kPrefetchThreads = 8;
+constexpr size_t kPrefetchThreads = 16;
 
 // When a local source last changed, so that copies of two mounts of it are as
 // old; 0 for others.

@@ -36,7 +36,7 @@ class Prefetcher {
   static constexpr size_t kLinesMax = 1'000'000;
   static constexpr size_t kLineBytesMax = 4096;
   // Most of a job's time goes by waiting for a network.
-  static constexpr size_t kJobsMax = 8;
+  static constexpr size_t kJobsMax = 16;
 
   void Work() EXCLUDES(mu_);
   void Start() EXCLUDES(mu_);
