@@ -58,10 +58,24 @@ Result<IndexedMedia> CatalogIndexer::Build(const Blob& blob, FileType type) {
   Bytes head(std::min(kProbeBytes, blob.size()));
   ROWFS_RETURN_IF_ERROR(blob.ReadAt(0, head));
   const std::string name = "blob." + std::string(type.extension);
-  ROWFS_ASSIGN_OR_RETURN(Plugin * plugin, plugins_.FindByContent(head, name));
-  if (plugin == nullptr) return media;
-  media.plugin = plugin->name();
-  media.plugin_version = plugin->version();
+  ROWFS_ASSIGN_OR_RETURN(const auto plugins,
+                         plugins_.RankByContent(head, name));
+  for (Plugin* plugin : plugins) {
+    ROWFS_ASSIGN_OR_RETURN(IndexedMedia built, BuildWith(*plugin, blob, name));
+    // What the surest one says of it, if none takes it.
+    if (built.code == Code::kOk || media.plugin.empty()) {
+      media = std::move(built);
+    }
+    if (media.code != Code::kUnsupported) break;
+  }
+  return media;
+}
+
+Result<IndexedMedia> CatalogIndexer::BuildWith(Plugin& plugin, const Blob& blob,
+                                               const std::string& name) {
+  IndexedMedia media;
+  media.plugin = plugin.name();
+  media.plugin_version = plugin.version();
   IngestInput input;
   input.size = blob.size();
   // What a demuxer makes of bytes that could not be read says nothing about
@@ -81,7 +95,7 @@ Result<IndexedMedia> CatalogIndexer::Build(const Blob& blob, FileType type) {
                        ? IngestOptions::Verify::kKeys
                        : IngestOptions::Verify::kOff;
   Result<IngestOutput> output =
-      plugin->Ingest(input, options, [](ByteSpan) -> Status {
+      plugin.Ingest(input, options, [](ByteSpan) -> Status {
         return {Code::kInternal,
                 "the plugin wrote a payload it must not write"};
       });

@@ -79,6 +79,8 @@ class CatalogIndexer final : public MediaIndexer {
   static constexpr uint64_t kVerifyBytesMax = 16 << 20;
 
   Result<IndexedMedia> Build(const Blob& blob, FileType type);
+  Result<IndexedMedia> BuildWith(Plugin& plugin, const Blob& blob,
+                                 const std::string& name);
   Result<std::optional<Index>> IndexOf(IndexedMedia media);
 
   const Catalogs& catalogs_;

@@ -34,20 +34,22 @@ bool IsRefusal(const Status& status) {
 
 }  // namespace
 
-Result<Plugin*> BlobIngest::ChoosePlugin(const Blob& blob,
-                                         const std::string& file_name) {
-  if (rule_.plugin == "none" || blob.size() == 0) return nullptr;
+Result<std::vector<Plugin*>> BlobIngest::ChoosePlugins(
+    const Blob& blob, const std::string& file_name) {
+  std::vector<Plugin*> chosen;
+  if (rule_.plugin == "none" || blob.size() == 0) return chosen;
   if (rule_.plugin != "auto") {
     Plugin* plugin = plugins_.FindByName(rule_.plugin);
     if (plugin == nullptr) {
       return Status(Code::kInvalidArgument,
                     "no plugin is named \"" + rule_.plugin + "\"");
     }
-    return plugin;
+    chosen.push_back(plugin);
+    return chosen;
   }
   Bytes head(std::min(kProbeBytes, blob.size()));
   ROWFS_RETURN_IF_ERROR(blob.ReadAt(0, head));
-  return plugins_.FindByContent(head, file_name);
+  return plugins_.RankByContent(head, file_name);
 }
 
 Result<StoredBlob> BlobIngest::Store(const Blob& blob,
@@ -61,8 +63,8 @@ Result<StoredBlob> BlobIngest::Store(const Blob& blob,
                   "the blob is stored with blob_info; the column layout would "
                   "need its original bytes");
   }
-  ROWFS_ASSIGN_OR_RETURN(Plugin * plugin, ChoosePlugin(blob, file_name));
-  if (plugin == nullptr) {
+  ROWFS_ASSIGN_OR_RETURN(const auto plugins, ChoosePlugins(blob, file_name));
+  if (plugins.empty()) {
     ROWFS_ASSIGN_OR_RETURN(StoredBlob copy, Copy(blob, std::nullopt));
     // A folder names its columns by the kind its files claim to be.
     if (rule_.plugin == "auto" && blob.size() > 0 &&
@@ -71,12 +73,18 @@ Result<StoredBlob> BlobIngest::Store(const Blob& blob,
     }
     return copy;
   }
-  Result<StoredBlob> stored = job_.layout == IndexLayout::kDescriptor
-                                  ? Demux(blob, *plugin, file_name)
-                                  : Index(blob, *plugin, file_name);
-  if (stored.ok() || !IsRefusal(stored.status())) return stored;
+  // What the surest one says of it, if none takes it.
+  std::string refusal;
+  for (Plugin* plugin : plugins) {
+    Result<StoredBlob> stored = job_.layout == IndexLayout::kDescriptor
+                                    ? Demux(blob, *plugin, file_name)
+                                    : Index(blob, *plugin, file_name);
+    if (stored.ok() || !IsRefusal(stored.status())) return stored;
+    if (refusal.empty()) refusal = stored.status().message();
+    if (stored.status().code() != Code::kUnsupported) break;
+  }
   ROWFS_ASSIGN_OR_RETURN(StoredBlob copy, Copy(blob, std::nullopt));
-  copy.refusal = std::string(stored.status().message());
+  copy.refusal = std::move(refusal);
   return copy;
 }
 

@@ -41,7 +41,9 @@ class BlobIngest {
   Result<StoredBlob> Store(const Blob& blob, const std::string& file_name);
 
  private:
-  Result<Plugin*> ChoosePlugin(const Blob& blob, const std::string& file_name);
+  // Those to try, in order.
+  Result<std::vector<Plugin*>> ChoosePlugins(const Blob& blob,
+                                             const std::string& file_name);
   Result<StoredBlob> Copy(const Blob& blob, std::optional<BlobInfo> info);
   Result<StoredBlob> Demux(const Blob& blob, Plugin& plugin,
                            const std::string& file_name);

@@ -145,9 +145,10 @@ class PluginRegistry {
   // Null when there is none.
   virtual Plugin* FindByName(std::string_view name) = 0;
   virtual Plugin* FindByMagic(ByteSpan stream_info) = 0;
-  // The plugin that is surest about a file; null when none is sure at all.
-  virtual Result<Plugin*> FindByContent(ByteSpan head,
-                                        std::string_view file_name) = 0;
+  // The plugins that may know a file, the surest first. Heads do not tell all:
+  // of one that finds what it cannot use the next may know better.
+  virtual Result<std::vector<Plugin*>> RankByContent(
+      ByteSpan head, std::string_view file_name) = 0;
   // The views a file with this extension ("mp4", lower case) usually has, of
   // the first plugin that foresees some. Asked of the plugins once, then from
   // memory.

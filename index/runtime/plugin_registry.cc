@@ -161,23 +161,23 @@ Plugin* LazyRegistry::FindByMagic(ByteSpan stream_info) {
   return nullptr;
 }
 
-Result<Plugin*> LazyRegistry::FindByContent(ByteSpan head,
-                                            std::string_view file_name) {
-  Plugin* best = nullptr;
-  int best_sure = 0;
+Result<std::vector<Plugin*>> LazyRegistry::RankByContent(
+    ByteSpan head, std::string_view file_name) {
+  std::multimap<int, Plugin*, std::greater<>> ranks;
   Status error;
   for (const auto& plugin : Get().plugins) {
     const Result<int> sure = plugin->Probe(head, file_name);
     if (!sure.ok()) {
       // One that dies on these bytes does not hide one that knows them.
       error = sure.status();
-    } else if (sure.value() > best_sure) {
-      best = plugin.get();
-      best_sure = sure.value();
+    } else if (sure.value() > 0) {
+      ranks.emplace(sure.value(), plugin.get());
     }
   }
-  if (best == nullptr && !error.ok()) return error;
-  return best;
+  if (ranks.empty() && !error.ok()) return error;
+  std::vector<Plugin*> plugins;
+  for (const auto& [sure, plugin] : ranks) plugins.push_back(plugin);
+  return plugins;
 }
 
 std::vector<ViewEntry> LazyRegistry::ForeseeViews(std::string_view extension) {

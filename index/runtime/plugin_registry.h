@@ -34,8 +34,8 @@ class LazyRegistry final : public PluginRegistry {
   std::vector<std::string> Names() const override;
   Plugin* FindByName(std::string_view name) override;
   Plugin* FindByMagic(ByteSpan stream_info) override;
-  Result<Plugin*> FindByContent(ByteSpan head,
-                                std::string_view file_name) override;
+  Result<std::vector<Plugin*>> RankByContent(
+      ByteSpan head, std::string_view file_name) override;
   std::vector<ViewEntry> ForeseeViews(std::string_view extension) override
       EXCLUDES(mu_);
   std::vector<std::string> Problems() const override;

@@ -73,8 +73,9 @@ class FakeRegistry final : public PluginRegistry {
   Plugin* FindByMagic(ByteSpan stream_info) override {
     return AsText(stream_info).starts_with("FAKE") ? &plugin_ : nullptr;
   }
-  Result<Plugin*> FindByContent(ByteSpan, std::string_view) override {
-    return static_cast<Plugin*>(nullptr);
+  Result<std::vector<Plugin*>> RankByContent(ByteSpan,
+                                             std::string_view) override {
+    return std::vector<Plugin*>();
   }
   // Of mp4 files: .frames, .at and .info.json.
   std::vector<ViewEntry> ForeseeViews(std::string_view extension) override;

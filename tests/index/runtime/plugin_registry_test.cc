@@ -40,11 +40,11 @@ TEST_F(PluginRegistryTest, FindsPluginsInTheFolder) {
   ASSERT_NE(toy, nullptr);
   EXPECT_EQ(registry->FindByMagic(AsBytes("TOY1 and more")), toy);
   EXPECT_EQ(registry->FindByMagic(AsBytes("TO")), nullptr);
-  ASSERT_OK_AND_ASSIGN(Plugin * found,
-                       registry->FindByContent(AsBytes("TOY1 ok\n"), "a"));
-  EXPECT_EQ(found, toy);
-  ASSERT_OK_AND_ASSIGN(found, registry->FindByContent(AsBytes("GIF"), "a"));
-  EXPECT_EQ(found, nullptr);
+  ASSERT_OK_AND_ASSIGN(auto found,
+                       registry->RankByContent(AsBytes("TOY1 ok\n"), "a"));
+  EXPECT_THAT(found, ElementsAre(toy));
+  ASSERT_OK_AND_ASSIGN(found, registry->RankByContent(AsBytes("GIF"), "a"));
+  EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(PluginRegistryTest, RunsPluginsInWorkersUnlessAskedOtherwise) {
