@@ -36,6 +36,13 @@ constexpr Magic kMagics[] = {
     {0, "ID3"sv, {"mp3", "audio/mpeg"}},
     {0, "caff"sv, {"caf", "audio/x-caf"}},
     {0, "\x0B\x77"sv, {"ac3", "audio/ac3"}},
+    {0, "\x7F\xFE\x80\x01"sv, {"dts", "audio/vnd.dts"}},
+    {0, "wvpk"sv, {"wv", "audio/x-wavpack"}},
+    {0, "TTA1"sv, {"tta", "audio/x-tta"}},
+    {0, "MAC "sv, {"ape", "audio/x-ape"}},
+    {0, ".snd"sv, {"au", "audio/basic"}},
+    {0, "#!AMR"sv, {"amr", "audio/amr"}},
+    {0, "riff\x2E\x91\xCF\x11"sv, {"w64", "audio/x-w64"}},
     {0, "\0\0\x01\xBA"sv, {"mpg", "video/mpeg"}},
     {0, "\0\0\x01\xB3"sv, {"mpg", "video/mpeg"}},
     {0, "FLV\x01"sv, {"flv", "video/x-flv"}},
@@ -87,7 +94,7 @@ std::optional<FileType> RiffType(std::string_view head) {
     return FileType{"aiff", "audio/aiff"};
   }
   const bool riff = HasAt(head, 0, "RIFF") || HasAt(head, 0, "RF64") ||
-                    HasAt(head, 0, "BW64");
+                    HasAt(head, 0, "BW64") || HasAt(head, 0, "RIFX");
   if (!riff) return std::nullopt;
   if (HasAt(head, 8, "WAVE")) return FileType{"wav", "audio/wav"};
   if (HasAt(head, 8, "WEBP")) return FileType{"webp", "image/webp"};
@@ -132,6 +139,23 @@ std::optional<FileType> NalType(std::string_view head) {
   return std::nullopt;
 }
 
+// AAC in frames that tell their length, one behind the other (ISO 14496-3
+// 1.7.2).
+bool IsLoas(std::string_view head) {
+  const auto at = [&](size_t i) {
+    return static_cast<size_t>(static_cast<unsigned char>(head[i]));
+  };
+  size_t frame = 0;
+  for (int count = 0; count < 2; ++count) {
+    if (frame + 3 > head.size() || at(frame) != 0x56 ||
+        (at(frame + 1) & 0xE0) != 0xE0) {
+      return false;
+    }
+    frame += 3 + ((at(frame + 1) & 0x1F) << 8 | at(frame + 2));
+  }
+  return true;
+}
+
 // Formats without a magic number, known by a structure that repeats.
 std::optional<FileType> FramedType(std::string_view head) {
   if (head.size() > 376 && head[0] == 'G' && head[188] == 'G' &&
@@ -143,6 +167,7 @@ std::optional<FileType> FramedType(std::string_view head) {
       head[388] == 'G') {
     return FileType{"m2ts", "video/mp2t"};
   }
+  if (IsLoas(head)) return FileType{"latm", "audio/aac"};
   if (head.size() < 4 || head[0] != '\xFF') return std::nullopt;
   const auto second = static_cast<unsigned char>(head[1]);
   const auto third = static_cast<unsigned char>(head[2]);

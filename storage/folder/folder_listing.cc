@@ -80,12 +80,13 @@ constexpr struct {
      " mp4 m4v mov mkv webm avi ts m2ts mts mpg mpeg flv ogv 3gp mxf wmv "
      "h264 264 hevc 265 asf nut dv ivf obu 3g2 vob f4v m2v mj2 "},
     {"audio",
-     " wav wave bwf rf64 w64 flac mp3 mp2 m4a mka aac ogg oga opus aif aiff "
-     "aifc "
-     "caf au ac3 eac3 wv tta wma "},
+     " wav wave bwf rf64 w64 flac mp3 mp2 m4a m4b mka weba aac latm loas ogg "
+     "oga opus spx aif aiff aifc caf au snd ac3 eac3 dts thd wma amr wv tta "
+     "ape "},
     {"image",
-     " jpg jpeg png gif webp tif tiff svs bmp ppm pgm avif heic heif jp2 j2k "
-     "j2c jpx jfif jpe pbm pnm jxl exr psd apng dcm "},
+     " jpg jpeg png gif webp tif tiff btf tf8 svs bmp dib ppm pgm pam avif "
+     "heic heif jp2 j2k j2c jpc jpx jfif jpe pbm pnm jxl exr psd apng dcm "
+     "dicom "},
     {"document", " pdf cbz "},
 };
 
