@@ -283,9 +283,10 @@ const char* Version() {
 
 // MP4, Matroska and their like are taken for videos.
 bool IsSoundName(std::string_view name) {
-  for (const char* extension : {".wav", ".mp3", ".mp2", ".flac", ".ogg", ".oga",
-                                ".opus", ".m4a", ".m4b", ".aac", ".ac3", ".aif",
-                                ".aiff", ".caf", ".mka", ".au", ".wv"}) {
+  for (const char* extension :
+       {".wav", ".mp3", ".mp2",  ".flac", ".ogg",  ".oga", ".opus", ".m4a",
+        ".m4b", ".aac", ".ac3",  ".aif",  ".aiff", ".caf", ".mka",  ".au",
+        ".wv",  ".dts", ".latm", ".tta",  ".w64",  ".amr", ".ape"}) {
     if (name.ends_with(extension)) return true;
   }
   return false;

@@ -7,6 +7,7 @@ namespace {
 
 constexpr size_t kFramesKept = 300;  // 511 bytes back in the smallest frames
 constexpr uint32_t kPrerollMax = 256;
+constexpr uint32_t kSpeechPreroll = 8000;  // half a second and more
 
 bool OneOf(const std::string& value, std::initializer_list<const char*> list) {
   return std::any_of(list.begin(), list.end(),
@@ -80,6 +81,11 @@ uint32_t BasePreroll(const std::string& codec, uint32_t samples) {
     // half a second nothing of it is left in 16 bits.
     constexpr uint32_t kSamples = 24000;
     return samples == 0 ? 25 : (kSamples + samples - 1) / samples;
+  }
+  // Speech decoders repeat what they said before.
+  if (OneOf(codec,
+            {"gsm", "gsm_ms", "speex", "amrnb", "amrwb", "amr_nb", "amr_wb"})) {
+    return samples == 0 ? 25 : (kSpeechPreroll + samples - 1) / samples;
   }
   if (OneOf(codec, {"vorbis", "aac", "ac3", "eac3", "mp2", "mp1"})) return 1;
   return ExactnessOf(codec) == Exactness::kAlways ? 0 : 2;

@@ -55,8 +55,27 @@ int32_t ProbeOgg(std::string_view text) {
   return kUnlikely;
 }
 
+// DTS frames: words of 16 or 14 bits, either byte first.
+bool IsDts(std::string_view text) {
+  for (const char* sync : {"\x7f\xfe\x80\x01", "\xfe\x7f\x01\x80",
+                           "\x1f\xff\xe8", "\xff\x1f\x00\xe8"}) {
+    if (text.starts_with({sync, sync[0] == '\x1f' ? size_t{3} : 4}))
+      return true;
+  }
+  return false;
+}
+
+// Types of streams, as GUIDs: the head lists all of them.
+int32_t ProbeAsf(std::string_view text) {
+  constexpr std::string_view kRest(
+      "\x4d\x5b\xcf\x11\xa8\xfd\x00\x80\x5f\x5c\x44\x2b", 12);
+  if (Has(text, "\xc0\xef\x19\xbc" + std::string(kRest))) return kUnlikely;
+  return Has(text, "\x40\x9e\x69\xf8" + std::string(kRest)) ? kCertain
+                                                            : kUnlikely;
+}
+
 // Length of the frame at the front of `p`, 0 when there is none there: MPEG
-// audio, ADTS, AC-3.
+// audio, ADTS, LOAS, AC-3.
 size_t FrameLength(ByteSpan p) {
   if (p.size() < 8) return 0;
   if (p[0] == 0x0b && p[1] == 0x77) {
@@ -71,6 +90,9 @@ size_t FrameLength(ByteSpan p) {
     if (rate == 0) return kbps * 4;
     if (rate == 2) return kbps * 6;
     return 2 * (kbps * 96000 / 44100 + (p[4] & 1));
+  }
+  if (p[0] == 0x56 && (p[1] & 0xe0) == 0xe0) {
+    return ((p[1] & 0x1fu) << 8 | p[2]) + 3u;
   }
   if (p[0] != 0xff || (p[1] & 0xe0) != 0xe0) return 0;
   if ((p[1] & 0xf6) == 0xf0) {
@@ -102,8 +124,8 @@ size_t FrameLength(ByteSpan p) {
 
 // Frames that follow one another from somewhere near the front.
 int32_t ProbeFrames(ByteSpan head, std::string_view name) {
-  const bool named =
-      EndsWithAny(name, {".mp3", ".mp2", ".mpga", ".aac", ".ac3", ".eac3"});
+  const bool named = EndsWithAny(name, {".mp3", ".mp2", ".mpga", ".aac", ".ac3",
+                                        ".eac3", ".latm", ".loas"});
   const size_t reach = named ? std::min<size_t>(head.size(), 4096) : 1;
   for (size_t start = 0; start < reach; ++start) {
     size_t at = start;
@@ -132,7 +154,8 @@ int32_t ProbeSound(ByteSpan head, std::string_view file_name) {
   if (text.size() < 16) return 0;
   const std::string_view magic = text.substr(0, 4);
   const std::string_view form = text.substr(8, 4);
-  if ((magic == "RIFF" || magic == "RF64" || magic == "BW64") &&
+  if ((magic == "RIFF" || magic == "RIFX" || magic == "RF64" ||
+       magic == "BW64") &&
       form == "WAVE") {
     return kCertain;
   }
@@ -153,7 +176,10 @@ int32_t ProbeSound(ByteSpan head, std::string_view file_name) {
     // sound.
     return kLikely;
   }
-  if (text.starts_with(std::string_view("\x7f\xfe\x80\x01", 4))) return kLikely;
+  if (IsDts(text)) return kLikely;
+  if (text.starts_with("\x30\x26\xb2\x75\x8e\x66\xcf\x11")) {
+    return ProbeAsf(text);
+  }
   return ProbeFrames(head, file_name);
 }
 

@@ -10,7 +10,8 @@ namespace rowfs::plugin {
 const char kSoundCodecs[] =
     "pcm_s16le,pcm_s16be,pcm_s24le,pcm_s24be,pcm_s32le,pcm_s32be,pcm_s8,pcm_u8,"
     "pcm_u16le,pcm_u16be,pcm_u24le,pcm_u24be,pcm_u32le,pcm_u32be,"
-    "pcm_f32le,pcm_f32be,pcm_f64le,pcm_f64be,pcm_alaw,pcm_mulaw,"
+    "pcm_f16le,pcm_f24le,pcm_f32le,pcm_f32be,pcm_f64le,pcm_f64be,pcm_alaw,pcm_"
+    "mulaw,"
     "adpcm_ms,adpcm_ima_wav,adpcm_ima_qt,adpcm_yamaha,g722,g726,g726le,"
     "flac,alac,wavpack,tta,ape,mp3float,mp3,mp2float,mp2,mp1float,mp1,"
     "aac,aac_latm,ac3,eac3,dca,truehd,mlp,libopus,opus,vorbis,"

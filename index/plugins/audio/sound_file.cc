@@ -104,6 +104,10 @@ SoundFile ChooseSoundFile(const SoundIndex& index, bool framed) {
   if (IsWavCodec(codec)) return SoundFile::kWav;
   if (IsAiffCodec(codec)) return SoundFile::kAiff;
   if (codec == "flac") return SoundFile::kFlac;
+  // Matroska trims the end however the sound begins, which MP3 cannot tell.
+  if (codec == "mp3" && index.source_format.starts_with("matroska")) {
+    return SoundFile::kVerbatim;
+  }
   if (codec == "mp3") return SoundFile::kMp3;
   if (OneOf(codec, {"opus", "vorbis"}) && !OggHeaders(index).empty()) {
     return SoundFile::kOgg;

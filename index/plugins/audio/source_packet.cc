@@ -74,6 +74,13 @@ Status DescribeSound(const AVCodecParameters& p, SoundIndex* index) {
 }
 
 uint32_t InitialSkip(const AVCodecParameters& p) {
+  // The first two blocks of WMA overlap with nothing.
+  if (p.codec_id == AV_CODEC_ID_WMAV1 || p.codec_id == AV_CODEC_ID_WMAV2) {
+    const int medium = p.codec_id == AV_CODEC_ID_WMAV1 ? 32000 : 22050;
+    return p.sample_rate <= 16000    ? 1024
+           : p.sample_rate <= medium ? 2048
+                                     : 4096;
+  }
   if (p.codec_id != AV_CODEC_ID_OPUS || p.extradata_size < 12 ||
       std::memcmp(p.extradata, "OpusHead", 8) != 0) {
     return 0;

@@ -47,6 +47,21 @@ void AddTags(const AVDictionary* tags, SoundIndex* index) {
   }
 }
 
+constexpr size_t kWavHeadBytes = 4096;
+constexpr std::pair<AVCodecID, AVCodecID> kByteOrders[] = {
+    {AV_CODEC_ID_PCM_S16LE, AV_CODEC_ID_PCM_S16BE},
+    {AV_CODEC_ID_PCM_S24LE, AV_CODEC_ID_PCM_S24BE},
+    {AV_CODEC_ID_PCM_S32LE, AV_CODEC_ID_PCM_S32BE},
+    {AV_CODEC_ID_PCM_F32LE, AV_CODEC_ID_PCM_F32BE},
+    {AV_CODEC_ID_PCM_F64LE, AV_CODEC_ID_PCM_F64BE}};
+
+// Whether the format of a WAV file is told by a GUID.
+bool IsExtensible(ByteSpan head) {
+  const size_t at = AsText(head).find("fmt ");
+  return at != std::string_view::npos && at + 10 <= head.size() &&
+         head[at + 8] == 0xfe && head[at + 9] == 0xff;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<SourceSound>> SourceSound::Open(
@@ -56,6 +71,9 @@ Result<std::unique_ptr<SourceSound>> SourceSound::Open(
       sound->input_.OpenFormat(name, {kFormats, kSoundCodecs}));
   sound->packet_ = NewPacket();
   PLUGIN_RETURN_IF_ERROR(sound->PickStream());
+  if (sound->Demuxer() == "wav") {
+    PLUGIN_RETURN_IF_ERROR(sound->CorrectWav());
+  }
   return sound;
 }
 
@@ -73,6 +91,22 @@ Status SourceSound::PickStream() {
     if (static_cast<int>(i) != best) {
       format->streams[i]->discard = AVDISCARD_ALL;
     }
+  }
+  return {};
+}
+
+Status SourceSound::CorrectWav() {
+  PLUGIN_ASSIGN_OR_RETURN(const ByteSpan head, Peek(0, kWavHeadBytes));
+  AVCodecParameters& p = *stream_->codecpar;
+  if (AsText(head).starts_with("RIFX")) {
+    for (const auto& [little, big] : kByteOrders) {
+      if (p.codec_id == little) p.codec_id = big;
+    }
+  }
+  if (p.codec_id == AV_CODEC_ID_PCM_F24LE && IsExtensible(head)) {
+    p.codec_id = AV_CODEC_ID_PCM_S32LE;
+    p.format = AV_SAMPLE_FMT_S32;
+    p.bits_per_coded_sample = p.bits_per_raw_sample = 32;
   }
   return {};
 }

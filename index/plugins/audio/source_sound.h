@@ -61,6 +61,9 @@ class SourceSound {
  private:
   explicit SourceSound(const rowfs_reader& reader) : input_(reader) {}
   Status PickStream();
+  // What libavformat takes for something else: big-endian WAV, and 24 bits in
+  // the upper bytes of 32.
+  Status CorrectWav();
   std::string Demuxer() const;
   // Bytes at `offset` through a window that is read ahead.
   Result<ByteSpan> Peek(uint64_t offset, size_t size);
