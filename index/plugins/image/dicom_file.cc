@@ -1,38 +1,28 @@
 // DICOM: where each frame of the pixel data lies, native or encapsulated, and
 // how to decode one (PS3.5 annexes A and G). Values are given as they are
-// stored: no rescaling, no window.
+// stored: no rescaling, no window (the information file tells them). Palettes
+// are looked up.
 #include <algorithm>
-#include <charconv>
+#include <array>
 #include <cstring>
-#include <map>
 #include <string>
 
 #include "index/plugins/image/av_codec.h"
+#include "index/plugins/image/dicom_reader.h"
 #include "index/plugins/image/formats.h"
 #include "index/plugins/image/jp2_codec.h"
+#include "index/plugins/image/lossless_jpeg.h"
 
 namespace rowfs::plugin {
 namespace {
 
-constexpr uint64_t kElementsMax = 100'000;
 constexpr uint64_t kValueMax = 16 << 20;
-constexpr uint32_t kUndefined = 0xffffffff;
 constexpr uint32_t kItem = 0xfffee000;
-constexpr uint32_t kItemEnd = 0xfffee00d;
-constexpr uint32_t kSequenceEnd = 0xfffee0dd;
-constexpr uint32_t kPixelData = 0x7fe00010;
+
+// Of all frames together.
+constexpr uint64_t kPaletteBytesMax = 8 << 20;
 
 enum class Coding : uint8_t { kNative, kJpeg, kAvJpeg, kJpegLs, kJp2, kRle };
-
-struct DicomPixels {
-  std::string syntax;
-  std::string photometric;
-  uint32_t samples = 1, rows = 0, columns = 0, allocated = 8, stored = 8;
-  uint32_t frames = 1;
-  bool planar = false;
-  bool is_signed = false;
-  bool big_endian = false;
-};
 
 // How a frame is coded: what DecodeDicom needs beside its bytes.
 Bytes EncodePixels(const DicomPixels& p, Coding coding) {
@@ -41,13 +31,18 @@ Bytes EncodePixels(const DicomPixels& p, Coding coding) {
   out.U8(static_cast<uint8_t>(p.samples));
   out.U8(static_cast<uint8_t>(p.allocated));
   out.U8(static_cast<uint8_t>(p.stored));
-  out.U8(static_cast<uint8_t>((p.planar ? 1 : 0) | (p.is_signed ? 2 : 0) |
-                              (p.big_endian ? 4 : 0) |
-                              (p.photometric == "MONOCHROME1" ? 8 : 0) |
-                              (p.photometric == "RGB" ? 16 : 0) |
-                              (p.photometric == "YBR_FULL" ? 32 : 0)));
+  out.U8(static_cast<uint8_t>(
+      (p.planar ? 1 : 0) | (p.is_signed ? 2 : 0) | (p.big_endian ? 4 : 0) |
+      (p.photometric == "MONOCHROME1" ? 8 : 0) |
+      (p.photometric == "RGB" ? 16 : 0) |
+      (p.photometric == "YBR_FULL" ? 32 : 0) | (p.has_palette() ? 64 : 0)));
   out.Varint(p.columns);
   out.Varint(p.rows);
+  if (p.has_palette()) {
+    out.Varint(p.palette.first);
+    out.U8(static_cast<uint8_t>(p.palette.bits));
+    for (const Bytes& entries : p.palette.entries) out.Block(entries);
+  }
   return std::move(out.bytes());
 }
 
@@ -61,192 +56,8 @@ struct FrameCoding {
   bool inverted() const { return (flags & 8) != 0; }
   bool rgb() const { return (flags & 16) != 0; }
   bool ybr() const { return (flags & 32) != 0; }
+  bool has_palette() const { return (flags & 64) != 0; }
 };
-
-std::string Trimmed(ByteSpan value) {
-  std::string text(AsText(value));
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\0')) {
-    text.pop_back();
-  }
-  return text;
-}
-
-// Walks the elements of the file up to its pixel data.
-class DicomReader {
- public:
-  explicit DicomReader(ByteSource* file) : file_(file) {}
-
-  Status Run();
-  const DicomPixels& pixels() const { return pixels_; }
-  bool encapsulated() const { return length_ == kUndefined; }
-  uint64_t data_at() const { return at_; }
-  uint64_t data_size() const { return length_; }
-  const Bytes& offsets64() const { return offsets64_; }
-
- private:
-  struct Element {
-    uint32_t tag = 0;
-    uint32_t length = 0;
-  };
-  Result<Element> ReadElement();
-  Status Take(const Element& element);
-  Status SkipSequence();
-  Result<uint64_t> Little(uint64_t at, size_t size);
-
-  ByteSource* file_;
-  DicomPixels pixels_;
-  bool explicit_ = true;
-  bool big_endian_ = false;
-  uint64_t at_ = 132;
-  uint32_t length_ = 0;
-  uint64_t elements_ = 0;
-  Bytes offsets64_;
-};
-
-Result<uint64_t> DicomReader::Little(uint64_t at, size_t size) {
-  uint8_t bytes[4] = {};
-  PLUGIN_RETURN_IF_ERROR(file_->ReadAt(at, std::span(bytes).first(size)));
-  uint64_t value = 0;
-  for (size_t i = 0; i < size; ++i) {
-    value = value << 8 | bytes[big_endian_ ? i : size - 1 - i];
-  }
-  return value;
-}
-
-Result<DicomReader::Element> DicomReader::ReadElement() {
-  if (++elements_ > kElementsMax) return Limit("too many elements");
-  Element e;
-  PLUGIN_ASSIGN_OR_RETURN(const uint64_t group, Little(at_, 2));
-  PLUGIN_ASSIGN_OR_RETURN(const uint64_t element, Little(at_ + 2, 2));
-  e.tag = static_cast<uint32_t>(group << 16 | element);
-  at_ += 4;
-  if (!explicit_ || group == 0xfffe) {
-    PLUGIN_ASSIGN_OR_RETURN(const uint64_t length, Little(at_, 4));
-    e.length = static_cast<uint32_t>(length);
-    at_ += 4;
-    return e;
-  }
-  char vr[2];
-  uint8_t raw[2];
-  PLUGIN_RETURN_IF_ERROR(file_->ReadAt(at_, raw));
-  std::memcpy(vr, raw, 2);
-  const std::string_view name(vr, 2);
-  bool wide = false;
-  for (const std::string_view known : {"OB", "OD", "OF", "OL", "OV", "OW", "SQ",
-                                       "SV", "UC", "UN", "UR", "UT", "UV"}) {
-    wide |= name == known;
-  }
-  PLUGIN_ASSIGN_OR_RETURN(const uint64_t length,
-                          Little(at_ + (wide ? 4 : 2), wide ? 4 : 2));
-  at_ += wide ? 8 : 4;
-  e.length = static_cast<uint32_t>(length);
-  return e;
-}
-
-// Items of undefined length, at any depth, up to the end of the outermost.
-Status DicomReader::SkipSequence() {
-  uint32_t depth = 1;
-  while (depth > 0) {
-    PLUGIN_ASSIGN_OR_RETURN(const Element e, ReadElement());
-    if (e.tag == kSequenceEnd || e.tag == kItemEnd) {
-      --depth;
-    } else if (e.length == kUndefined) {
-      if (++depth > 64) return Limit("sequences too deep");
-    } else {
-      at_ += e.length;
-    }
-  }
-  return {};
-}
-
-Status DicomReader::Take(const Element& e) {
-  const uint32_t group = e.tag >> 16;
-  const bool wanted =
-      e.tag == 0x00020010 || group == 0x0028 || e.tag == 0x7fe00001;
-  if (!wanted || e.length > kValueMax) {
-    at_ += e.length;
-    return {};
-  }
-  PLUGIN_ASSIGN_OR_RETURN(const Bytes value,
-                          file_->Read(at_, e.length, kValueMax));
-  at_ += e.length;
-  const auto number = [&]() -> uint32_t {
-    if (value.size() < 2) return 0;
-    return big_endian_ ? uint32_t{value[0]} << 8 | value[1]
-                       : uint32_t{value[1]} << 8 | value[0];
-  };
-  switch (e.tag) {
-    case 0x00020010:
-      pixels_.syntax = Trimmed(value);
-      break;
-    case 0x00280002:
-      pixels_.samples = number();
-      break;
-    case 0x00280004:
-      pixels_.photometric = Trimmed(value);
-      break;
-    case 0x00280006:
-      pixels_.planar = number() == 1;
-      break;
-    case 0x00280008: {
-      const std::string text = Trimmed(value);
-      const size_t from = std::min(text.find_first_not_of(' '), text.size());
-      std::from_chars(text.data() + from, text.data() + text.size(),
-                      pixels_.frames);
-      break;
-    }
-    case 0x00280010:
-      pixels_.rows = number();
-      break;
-    case 0x00280011:
-      pixels_.columns = number();
-      break;
-    case 0x00280100:
-      pixels_.allocated = number();
-      break;
-    case 0x00280101:
-      pixels_.stored = number();
-      break;
-    case 0x00280103:
-      pixels_.is_signed = number() == 1;
-      break;
-    case 0x7fe00001:
-      offsets64_ = value;
-      break;
-    default:
-      break;
-  }
-  return {};
-}
-
-Status DicomReader::Run() {
-  bool in_meta = true;
-  while (true) {
-    if (in_meta) {
-      // Group 2 is explicit little-endian; what follows is as it says.
-      PLUGIN_ASSIGN_OR_RETURN(const uint64_t group, Little(at_, 2));
-      if (group != 2) {
-        in_meta = false;
-        explicit_ = pixels_.syntax != "1.2.840.10008.1.2";
-        big_endian_ = pixels_.syntax == "1.2.840.10008.1.2.2";
-        pixels_.big_endian = big_endian_;
-        if (pixels_.syntax == "1.2.840.10008.1.2.1.99") {
-          return Unsupported("a deflated DICOM file");
-        }
-      }
-    }
-    PLUGIN_ASSIGN_OR_RETURN(const Element e, ReadElement());
-    if (e.tag == kPixelData) {
-      length_ = e.length;
-      return {};
-    }
-    if (e.length == kUndefined) {
-      PLUGIN_RETURN_IF_ERROR(SkipSequence());
-    } else {
-      PLUGIN_RETURN_IF_ERROR(Take(e));
-    }
-  }
-}
 
 Result<Coding> CodingOf(const DicomPixels& p) {
   const std::string& s = p.syntax;
@@ -414,23 +225,6 @@ Result<Bytes> NativeSamples(ByteSpan bytes, const FrameCoding& c) {
   return woven;
 }
 
-// libav moves lossless samples of 9 to 15 bits up to 16.
-void MoveDown(ByteSpan jpeg, Raster* r) {
-  if (r->type != SampleType::kU16) return;
-  uint8_t bits = 16;
-  for (size_t at = 2; at + 5 < jpeg.size() && jpeg[at] == 0xff;) {
-    if (jpeg[at + 1] == 0xc3) bits = jpeg[at + 4];
-    at += 2 + (size_t{jpeg[at + 2]} << 8 | jpeg[at + 3]);
-  }
-  if (bits <= 8 || bits >= 16) return;
-  for (size_t i = 0; i + 1 < r->samples.size(); i += 2) {
-    uint16_t value = 0;
-    std::memcpy(&value, r->samples.data() + i, 2);
-    value = static_cast<uint16_t>(value >> (16 - bits));
-    std::memcpy(r->samples.data() + i, &value, 2);
-  }
-}
-
 SampleType TypeOf(uint32_t allocated, bool is_signed) {
   if (allocated <= 8) return is_signed ? SampleType::kI8 : SampleType::kU8;
   if (allocated <= 16) return is_signed ? SampleType::kI16 : SampleType::kU16;
@@ -450,6 +244,51 @@ void YbrToRgb(Raster* r) {
   }
 }
 
+bool IsUsable(const DicomPixels& p, size_t frames) {
+  const DicomPalette& palette = p.palette;
+  const size_t bytes = size_t{palette.count} * palette.bits / 8;
+  if (p.samples != 1 || p.allocated > 16 || p.allocated < 8 ||
+      (palette.bits != 8 && palette.bits != 16) ||
+      bytes * 3 * frames > kPaletteBytesMax) {
+    return false;
+  }
+  return std::all_of(palette.entries.begin(), palette.entries.end(),
+                     [&](const Bytes& entries) {
+                       return entries.size() >= bytes &&
+                              entries.size() <= bytes + 1;
+                     });
+}
+
+// The colors of `values`; `in` is at the palette.
+Result<Raster> LookUp(const Raster& values, const FrameCoding& c,
+                      ByteReader* in, SampleType type) {
+  const uint32_t first = in->Varint32();
+  const size_t width = in->U8() / 8;
+  std::array<ByteSpan, 3> colors;
+  size_t count = SIZE_MAX;
+  for (ByteSpan& color : colors) {
+    color = in->Block(kPaletteBytesMax);
+    if (width != 0) count = std::min(count, color.size() / width);
+  }
+  if (!in->ok() || width != SampleSize(type) || count == 0) {
+    return Corrupt("the index is damaged");
+  }
+  PLUGIN_ASSIGN_OR_RETURN(Raster out, MakeRaster(c.columns, c.rows, 3, type));
+  const size_t from = SampleSize(values.type);
+  uint8_t* to = out.samples.data();
+  for (size_t i = 0; i < values.samples.size(); i += from) {
+    uint32_t value = values.samples[i];
+    if (from == 2) value |= uint32_t{values.samples[i + 1]} << 8;
+    const size_t entry =
+        value < first ? 0 : std::min<size_t>(value - first, count - 1);
+    for (const ByteSpan color : colors) {
+      std::memcpy(to, color.data() + entry * width, width);
+      to += width;
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 Status IndexDicom(ByteSource* file, ImageIndex* index) {
@@ -462,11 +301,11 @@ Status IndexDicom(ByteSource* file, ImageIndex* index) {
                      (p.allocated == 1 || p.allocated == 8 ||
                       p.allocated == 16 || p.allocated == 32);
   if (!sound) return Unsupported("a DICOM file without usable pixels");
-  if (p.photometric == "PALETTE COLOR") {
-    return Unsupported("a DICOM file with a palette");
-  }
   std::vector<BlobPiece> frames;
   PLUGIN_RETURN_IF_ERROR(FindFrames(file, reader, &frames));
+  if (p.has_palette() && !IsUsable(p, frames.size())) {
+    return Unsupported("a DICOM file with a palette of an unusual kind");
+  }
   index->format = "dicom";
   index->head.extension = "dcm";
   for (const BlobPiece& frame : frames) {
@@ -474,12 +313,13 @@ Status IndexDicom(ByteSource* file, ImageIndex* index) {
     r.codec = RasterCodec::kDicom;
     r.width = r.cell_width = p.columns;
     r.height = r.cell_height = p.rows;
-    r.channels = r.colors = p.samples == 3 ? 3 : 1;
-    r.type = TypeOf(p.allocated, p.is_signed);
+    r.channels = r.colors = p.samples == 3 || p.has_palette() ? 3 : 1;
+    r.type = p.has_palette() ? TypeOf(p.palette.bits, false)
+                             : TypeOf(p.allocated, p.is_signed);
     r.pieces = {frame};
     r.head = EncodePixels(p, coding);
-    r.description =
-        p.photometric + ", " + std::to_string(p.stored) + " bits, " + p.syntax;
+    r.description = p.photometric + ", " + std::to_string(p.stored) +
+                    " bits, " + p.syntax + p.display;
     index->pages.push_back(
         {static_cast<uint32_t>(index->rasters.size()), 1, {}});
     index->rasters.push_back(std::move(r));
@@ -499,12 +339,14 @@ Result<Raster> DecodeDicom(const StoredRaster& raster, ByteSpan bytes) {
   c.flags = in.U8();
   c.columns = in.Varint32();
   c.rows = in.Varint32();
-  const bool fits = c.columns == raster.width && c.rows == raster.height &&
-                    c.samples == raster.channels &&
-                    TypeOf(c.allocated, c.is_signed()) == raster.type;
+  const SampleType type = TypeOf(c.allocated, c.is_signed());
+  const bool fits =
+      c.columns == raster.width && c.rows == raster.height &&
+      (c.has_palette() ? raster.channels == 3 && c.samples == 1
+                       : c.samples == raster.channels && type == raster.type);
   if (!in.ok() || coding > 5 || !fits) return Corrupt("the index is damaged");
-  PLUGIN_ASSIGN_OR_RETURN(
-      Raster out, MakeRaster(c.columns, c.rows, c.samples, raster.type));
+  PLUGIN_ASSIGN_OR_RETURN(Raster out,
+                          MakeRaster(c.columns, c.rows, c.samples, type));
   const SampleType plain = c.allocated > 8 ? SampleType::kU16 : SampleType::kU8;
   const Bytes data = c.coding == Coding::kNative ? Bytes() : Unwrap(bytes);
   Result<Raster> decoded = Corrupt("no decoder");
@@ -521,8 +363,10 @@ Result<Raster> DecodeDicom(const StoredRaster& raster, ByteSpan bytes) {
       decoded = DecodeJpeg(data, c.rgb() && c.samples == 3);
       break;
     case Coding::kAvJpeg:
-      decoded = DecodeAv("mjpeg", data, c.samples, plain);
-      if (decoded.ok()) MoveDown(data, &decoded.value());
+      decoded = DecodeLosslessJpeg(data, plain);
+      if (!decoded.ok() && decoded.status().code() == ROWFS_E_UNSUPPORTED) {
+        decoded = DecodeAv("mjpeg", data, c.samples, plain);
+      }
       break;
     case Coding::kJpegLs:
       decoded = DecodeAv("jpegls", data, c.samples, plain);
@@ -540,6 +384,7 @@ Result<Raster> DecodeDicom(const StoredRaster& raster, ByteSpan bytes) {
   } else if (c.ybr() && c.samples == 3 && c.allocated == 8) {
     YbrToRgb(&out);
   }
+  if (c.has_palette()) return LookUp(out, c, &in, raster.type);
   const bool narrow = c.stored > 8 && c.stored < c.allocated;
   if (narrow && !c.is_signed()) out.bits = c.stored;
   if (c.inverted() && !c.is_signed()) {
