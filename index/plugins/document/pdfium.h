@@ -13,6 +13,14 @@ typedef struct fpdf_page_t__* FPDF_PAGE;
 typedef struct fpdf_bitmap_t__* FPDF_BITMAP;
 typedef struct fpdf_textpage_t__* FPDF_TEXTPAGE;
 
+typedef struct fpdf_form_handle_t__* FPDF_FORMHANDLE;
+
+// Version 1: the callbacks of an application that lets people fill in forms.
+typedef struct _FPDF_FORMFILLINFO {
+  int version;
+  void* callbacks[64];  // all null; no version has as many
+} FPDF_FORMFILLINFO;
+
 typedef struct FPDF_LIBRARY_CONFIG_ {
   int version;
   const char** m_pUserFontPaths;  // null-terminated list of folders
@@ -33,6 +41,14 @@ void FPDFBitmap_Destroy(FPDF_BITMAP bitmap);
 void FPDF_RenderPageBitmap(FPDF_BITMAP bitmap, FPDF_PAGE page, int start_x,
                            int start_y, int size_x, int size_y, int rotate,
                            int flags);
+FPDF_FORMHANDLE FPDFDOC_InitFormFillEnvironment(FPDF_DOCUMENT document,
+                                                FPDF_FORMFILLINFO* info);
+void FPDFDOC_ExitFormFillEnvironment(FPDF_FORMHANDLE form);
+void FORM_OnAfterLoadPage(FPDF_PAGE page, FPDF_FORMHANDLE form);
+void FORM_OnBeforeClosePage(FPDF_PAGE page, FPDF_FORMHANDLE form);
+void FPDF_FFLDraw(FPDF_FORMHANDLE form, FPDF_BITMAP bitmap, FPDF_PAGE page,
+                  int start_x, int start_y, int size_x, int size_y, int rotate,
+                  int flags);
 FPDF_TEXTPAGE FPDFText_LoadPage(FPDF_PAGE page);
 void FPDFText_ClosePage(FPDF_TEXTPAGE text_page);
 int FPDFText_CountChars(FPDF_TEXTPAGE text_page);

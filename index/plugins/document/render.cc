@@ -77,6 +77,8 @@ class OpenPage {
 struct PdfRenderer::State {
   Bytes pdf;
   FPDF_DOCUMENT document = nullptr;
+  FPDF_FORMFILLINFO form_info = {1, {}};
+  FPDF_FORMHANDLE form = nullptr;
 };
 
 void StartPdfium() {
@@ -92,7 +94,10 @@ void StartPdfium() {
 PdfRenderer::PdfRenderer(std::unique_ptr<State> state)
     : state_(std::move(state)) {}
 
-PdfRenderer::~PdfRenderer() { FPDF_CloseDocument(state_->document); }
+PdfRenderer::~PdfRenderer() {
+  if (state_->form != nullptr) FPDFDOC_ExitFormFillEnvironment(state_->form);
+  FPDF_CloseDocument(state_->document);
+}
 
 Result<std::unique_ptr<PdfRenderer>> PdfRenderer::Open(
     Bytes pdf, const std::string& password) {
@@ -107,6 +112,8 @@ Result<std::unique_ptr<PdfRenderer>> PdfRenderer::Open(
     }
     return Corrupt("PDFium cannot read the document");
   }
+  state->form =
+      FPDFDOC_InitFormFillEnvironment(state->document, &state->form_info);
   return std::unique_ptr<PdfRenderer>(new PdfRenderer(std::move(state)));
 }
 
@@ -123,10 +130,18 @@ Result<Raster> PdfRenderer::Draw(uint32_t page, const PagePart& part) {
       static_cast<int>(part.width), static_cast<int>(part.height), kBitmapBgrx,
       bgrx.data(), static_cast<int>(part.width * 4));
   if (bitmap == nullptr) return Limit("out of memory");
-  FPDF_RenderPageBitmap(
-      bitmap, open.get(), -static_cast<int>(part.x), -static_cast<int>(part.y),
-      static_cast<int>(part.page_width), static_cast<int>(part.page_height), 0,
-      kDrawAnnotations | kReverseByteOrder);
+  constexpr int kFlags = kDrawAnnotations | kReverseByteOrder;
+  const int x = -static_cast<int>(part.x), y = -static_cast<int>(part.y);
+  const int width = static_cast<int>(part.page_width);
+  const int height = static_cast<int>(part.page_height);
+  FPDF_RenderPageBitmap(bitmap, open.get(), x, y, width, height, 0, kFlags);
+  // What was filled into forms is no part of the page.
+  if (state_->form != nullptr) {
+    FORM_OnAfterLoadPage(open.get(), state_->form);
+    FPDF_FFLDraw(state_->form, bitmap, open.get(), x, y, width, height, 0,
+                 kFlags);
+    FORM_OnBeforeClosePage(open.get(), state_->form);
+  }
   FPDFBitmap_Destroy(bitmap);
   PLUGIN_ASSIGN_OR_RETURN(
       Raster raster, MakeRaster(part.width, part.height, 3, SampleType::kU8));
