@@ -112,8 +112,8 @@ Result<Bytes> ArrayPage::Decompressed(const Encoding::Flat& flat,
                          object_.Read(where, ReadKind::kMetadata));
   Bytes all;
   ROWFS_RETURN_IF_ERROR(scheme == "zstd"
-                            ? DecompressZstd(bytes, kDecodedBytesMax, &all)
-                            : DecompressLz4(bytes, kDecodedBytesMax, &all));
+                            ? DecompressZstd(bytes, DecodeLimit::Bytes(), &all)
+                            : DecompressLz4(bytes, DecodeLimit::Bytes(), &all));
   Bytes values;
   for (const RowRange& range : rows) {
     const auto end = CheckedMul(range.end, bits / 8);
@@ -459,7 +459,7 @@ Result<Array> ArrayPage::Fsst(const Encoding::Fsst& fsst, const TypePtr& type,
   block.count = codes.length;
   for (uint64_t i = 0; i < codes.length; ++i) {
     ROWFS_RETURN_IF_ERROR(
-        symbols.Expand(codes.BytesAt(i), kDecodedBytesMax, &block.data));
+        symbols.Expand(codes.BytesAt(i), DecodeLimit::Bytes(), &block.data));
     block.offsets.push_back(block.data.size());
   }
   ROWFS_ASSIGN_OR_RETURN(Array array, ToArray(std::move(block), type));

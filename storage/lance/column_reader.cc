@@ -4,6 +4,9 @@
 #include <optional>
 #include <utility>
 
+#include "storage/lance/value_block.h"
+#include "storage/table/array_bytes.h"
+
 namespace rowfs {
 namespace {
 
@@ -135,6 +138,7 @@ class FieldReader {
         pending.push_back({leaf.get(), i, {}});
       }
     }
+    uint64_t bytes = 0;
     for (int round = 0; !pending.empty(); ++round) {
       if (round == kRoundsMax) return Corrupt("a page that is never read");
       std::vector<Pending> next;
@@ -146,6 +150,8 @@ class FieldReader {
           return ranges.status().With(WhereRead(*one.leaf, one.page));
         }
         if (ranges.value().empty()) continue;
+        for (const ByteRange& range : ranges.value()) bytes += range.size();
+        ROWFS_RETURN_IF_ERROR(CheckLimit(bytes));
         counts.push_back(ranges.value().size());
         wanted.insert(wanted.end(), ranges.value().begin(),
                       ranges.value().end());
@@ -166,6 +172,14 @@ class FieldReader {
     return {};
   }
 
+  // A limit that somebody set is one on all pages together.
+  static Status CheckLimit(uint64_t bytes) {
+    const uint64_t limit = DecodeLimit::Bytes();
+    if (limit == kDecodedBytesMax || bytes <= limit) return {};
+    return {Code::kResourceExhausted,
+            "rows of " + std::to_string(bytes) + " bytes at once; read fewer"};
+  }
+
   static std::string WhereRead(const LeafRead& leaf, size_t read) {
     return Where(leaf, leaf.contexts[read].key.second);
   }
@@ -174,11 +188,14 @@ class FieldReader {
 
   Result<Array> FinishLeafRead(LeafRead* leaf) {
     std::vector<Array> parts;
+    uint64_t bytes = 0;
     for (size_t i = 0; i < leaf->pages.size(); ++i) {
       auto part = leaf->pages[i]->Finish();
       if (!part.ok()) return part.status().With(WhereRead(*leaf, i));
       parts.push_back(std::move(part).value());
       leaf->pages[i].reset();
+      bytes += ArrayBytes(parts.back());
+      ROWFS_RETURN_IF_ERROR(CheckLimit(bytes));
     }
     Array chain;
     if (parts.empty()) {

@@ -6,33 +6,15 @@
 #include "storage/lance/compact_plan.h"
 #include "storage/lance/fragment_writer.h"
 #include "storage/lance/manifest_check.h"
+#include "storage/lance/row_batch.h"
 #include "storage/lance/row_versions.h"
 #include "storage/lance/snapshot.h"
 
 namespace rowfs {
 namespace {
 
-// Rows are copied in batches of about this many bytes of values.
-constexpr uint64_t kBatchBytes = 64 << 20;
 constexpr uint64_t kBatchRowsFirst = 16;
 constexpr uint64_t kBatchRowsMax = 8192;
-
-uint64_t ByteCount(const Array& array) {
-  uint64_t bytes = 16 * array.blobs.size();
-  for (const SharedBytes& buffer :
-       {array.validity, array.offsets, array.data}) {
-    if (buffer) bytes += buffer->size();
-  }
-  for (const BlobCell& cell : array.blobs) {
-    if (cell.bytes) bytes += cell.bytes->size();
-    if (!cell.info) continue;
-    for (const auto& part : {cell.info->stream_info, cell.info->entries}) {
-      if (part) bytes += part->size();
-    }
-  }
-  for (const Array& child : array.children) bytes += ByteCount(child);
-  return bytes;
-}
 
 Result<LanceFileVersion> WritableVersion(const pb::Manifest& manifest) {
   const std::string& version = manifest.data_format().version();
@@ -60,7 +42,7 @@ class GroupCopier {
 
  private:
   Status CopyRows(size_t index, const std::function<void(uint64_t)>& copied);
-  Status CopyBatch(size_t index, uint64_t first, uint64_t last);
+  Status CopyBatch(size_t index, uint64_t first, uint64_t rows_left);
   Result<Array> MoveBlobs(Array array, BlobSink* sink);
   Status CopyLineage(const std::vector<size_t>& group,
                      pb::DataFragment* out) const;
@@ -70,7 +52,7 @@ class GroupCopier {
   const LanceFileVersion version_;
   std::unique_ptr<FragmentWriter> writer_;
   BlobLedger ledger_;
-  uint64_t batch_rows_ = kBatchRowsFirst;
+  RowBatch batch_{kBatchRowsFirst, kBatchRowsMax};
 };
 
 Result<Array> GroupCopier::MoveBlobs(Array array, BlobSink* sink) {
@@ -97,19 +79,16 @@ Result<Array> GroupCopier::MoveBlobs(Array array, BlobSink* sink) {
   return array;
 }
 
-Status GroupCopier::CopyBatch(size_t index, uint64_t first, uint64_t last) {
+Status GroupCopier::CopyBatch(size_t index, uint64_t first,
+                              uint64_t rows_left) {
   const Fragment fragment = snapshot_.fragment(index);
-  const std::vector<uint64_t> edges = {first, last};
-  ROWFS_ASSIGN_OR_RETURN(const std::vector<uint64_t> physical,
-                         fragment.Physical(edges));
-  std::vector<Array> columns;
-  uint64_t bytes = 0;
-  for (size_t i = 0; i < snapshot_.lance_schema().fields.size(); ++i) {
-    const LanceField& field = snapshot_.lance_schema().fields[i];
-    ROWFS_ASSIGN_OR_RETURN(
-        Array array,
-        fragment.Read(field, physical[0], physical[1] + 1, BlobDetail::kFull));
-    bytes += ByteCount(array);
+  const std::vector<LanceField>& fields = snapshot_.lance_schema().fields;
+  ROWFS_ASSIGN_OR_RETURN(
+      std::vector<Array> columns,
+      batch_.Read(fields.size(), rows_left, [&](size_t i, uint64_t rows) {
+        return fragment.ReadLive(fields[i], first, rows, BlobDetail::kFull);
+      }));
+  for (size_t i = 0; i < fields.size(); ++i) {
     BlobSink sink;
     sink.fragment = writer_.get();
     sink.ledger = &ledger_;
@@ -118,13 +97,10 @@ Status GroupCopier::CopyBatch(size_t index, uint64_t first, uint64_t last) {
     ROWFS_ASSIGN_OR_RETURN(
         sink.thresholds,
         FindThresholds(snapshot_.schema().fields[i], LanceWriteOptions()));
-    ROWFS_ASSIGN_OR_RETURN(array, MoveBlobs(std::move(array), &sink));
-    ROWFS_ASSIGN_OR_RETURN(array, StoreBlobs(field, array, &sink));
-    columns.push_back(std::move(array));
+    ROWFS_ASSIGN_OR_RETURN(columns[i], MoveBlobs(std::move(columns[i]), &sink));
+    ROWFS_ASSIGN_OR_RETURN(columns[i],
+                           StoreBlobs(fields[i], columns[i], &sink));
   }
-  const uint64_t rows = last - first + 1;
-  const uint64_t row_bytes = std::max<uint64_t>(bytes / rows, 1);
-  batch_rows_ = std::clamp<uint64_t>(kBatchBytes / row_bytes, 1, kBatchRowsMax);
   return writer_->Append(columns);
 }
 
@@ -132,11 +108,9 @@ Status GroupCopier::CopyRows(size_t index,
                              const std::function<void(uint64_t)>& copied) {
   const uint64_t live =
       snapshot_.first_row(index + 1) - snapshot_.first_row(index);
-  for (uint64_t begin = 0; begin < live;) {
-    const uint64_t end = std::min(live, begin + batch_rows_);
-    ROWFS_RETURN_IF_ERROR(CopyBatch(index, begin, end - 1));
-    copied(end - begin);
-    begin = end;
+  for (uint64_t begin = 0; begin < live; begin += batch_.rows()) {
+    ROWFS_RETURN_IF_ERROR(CopyBatch(index, begin, live - begin));
+    copied(batch_.rows());
   }
   return {};
 }

@@ -7,6 +7,7 @@
 
 #include "storage/base/hash.h"
 #include "storage/base/thread_pool.h"
+#include "storage/lance/row_batch.h"
 #include "storage/lance/snapshot.h"
 #include "storage/table/struct_fields.h"
 
@@ -52,7 +53,7 @@ class Scanner final : public BatchReader {
         columns_(std::move(columns)),
         next_(rows.begin),
         end_(rows.end),
-        batch_rows_(batch_rows),
+        batch_(batch_rows, batch_rows),
         detail_(detail) {
     for (const ShownColumn& column : columns_) {
       schema_.fields.push_back(column.field);
@@ -66,20 +67,20 @@ class Scanner final : public BatchReader {
     if (next_ >= end_) return Finish(std::move(batch));
     const size_t index = snapshot_->FindFragment(next_);
     const uint64_t first = snapshot_->first_row(index);
-    const uint64_t stop =
-        std::min({end_, snapshot_->first_row(index + 1), next_ + batch_rows_});
+    const uint64_t stop = std::min(end_, snapshot_->first_row(index + 1));
     const Fragment fragment = snapshot_->fragment(index);
-    const std::vector<uint64_t> edges = {next_ - first, stop - 1 - first};
-    ROWFS_ASSIGN_OR_RETURN(const std::vector<uint64_t> physical,
-                           fragment.Physical(edges));
-    for (const ShownColumn& column : columns_) {
-      ROWFS_ASSIGN_OR_RETURN(
-          Array array,
-          fragment.Read(column.stored, physical[0], physical[1] + 1, detail_));
-      batch.columns.push_back(ValuesAt(std::move(array), column.path));
-    }
-    batch.row_count = stop - next_;
-    next_ = stop;
+    ROWFS_ASSIGN_OR_RETURN(
+        batch.columns,
+        batch_.Read(columns_.size(), stop - next_,
+                    [&](size_t column, uint64_t rows) -> Result<Array> {
+                      ROWFS_ASSIGN_OR_RETURN(
+                          Array array,
+                          fragment.ReadLive(columns_[column].stored,
+                                            next_ - first, rows, detail_));
+                      return ValuesAt(std::move(array), columns_[column].path);
+                    }));
+    batch.row_count = batch_.rows();
+    next_ += batch.row_count;
     return batch;
   }
 
@@ -96,7 +97,7 @@ class Scanner final : public BatchReader {
   Schema schema_;
   uint64_t next_;
   const uint64_t end_;
-  const uint64_t batch_rows_;
+  RowBatch batch_;
   const BlobDetail detail_;
 };
 

@@ -266,12 +266,12 @@ class GeneralBlock final : public BlockDecoder {
                 ValueBlock* out) const override {
     Bytes raw;
     ROWFS_RETURN_IF_ERROR(
-        DecompressGeneral(compression_, payload, kDecodedBytesMax, &raw));
+        DecompressGeneral(compression_, payload, DecodeLimit::Bytes(), &raw));
     return values_->Decode(raw, count, out);
   }
   std::optional<uint64_t> CountOf(ByteSpan payload) const override {
     Bytes raw;
-    if (!DecompressGeneral(compression_, payload, kDecodedBytesMax, &raw)
+    if (!DecompressGeneral(compression_, payload, DecodeLimit::Bytes(), &raw)
              .ok()) {
       return {};
     }

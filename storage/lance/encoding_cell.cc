@@ -73,7 +73,8 @@ class FsstCell final : public CellDecoder {
   std::optional<uint64_t> cell_bytes() const override { return {}; }
   ValueBlock NewBlock() const override { return ValueBlock::Variable(); }
   Status Decode(ByteSpan cell, ValueBlock* out) const override {
-    ROWFS_RETURN_IF_ERROR(symbols_.Expand(cell, kDecodedBytesMax, &out->data));
+    ROWFS_RETURN_IF_ERROR(
+        symbols_.Expand(cell, DecodeLimit::Bytes(), &out->data));
     out->offsets.push_back(out->data.size());
     ++out->count;
     return {};
@@ -95,16 +96,16 @@ class GeneralCell final : public CellDecoder {
   ValueBlock NewBlock() const override { return values_->NewBlock(); }
   Status Decode(ByteSpan cell, ValueBlock* out) const override {
     if (plain_) {
-      ROWFS_RETURN_IF_ERROR(
-          DecompressGeneral(compression_, cell, kDecodedBytesMax, &out->data));
+      ROWFS_RETURN_IF_ERROR(DecompressGeneral(
+          compression_, cell, DecodeLimit::Bytes(), &out->data));
       out->offsets.push_back(out->data.size());
       ++out->count;
       return {};
     }
     Bytes raw;
     ROWFS_RETURN_IF_ERROR(
-        DecompressGeneral(compression_, cell, kDecodedBytesMax, &raw));
-    if (out->data.size() + raw.size() > kDecodedBytesMax) {
+        DecompressGeneral(compression_, cell, DecodeLimit::Bytes(), &raw));
+    if (out->data.size() + raw.size() > DecodeLimit::Bytes()) {
       return {Code::kResourceExhausted,
               "cells decompress to more than may be decoded at once"};
     }

@@ -157,7 +157,7 @@ class FsstChunk final : public ChunkDecoder {
       const uint64_t begin = codes.offsets[i];
       ROWFS_RETURN_IF_ERROR(symbols_.Expand(
           ByteSpan(codes.data).subspan(begin, codes.offsets[i + 1] - begin),
-          kDecodedBytesMax, &out->data));
+          DecodeLimit::Bytes(), &out->data));
       out->offsets.push_back(out->data.size());
     }
     out->count += count;
@@ -180,8 +180,8 @@ class GeneralChunk final : public ChunkDecoder {
   Status Decode(std::span<const ByteSpan> buffers, uint64_t count,
                 ValueBlock* out) const override {
     Bytes first;
-    ROWFS_RETURN_IF_ERROR(
-        DecompressGeneral(compression_, buffers[0], kDecodedBytesMax, &first));
+    ROWFS_RETURN_IF_ERROR(DecompressGeneral(compression_, buffers[0],
+                                            DecodeLimit::Bytes(), &first));
     std::vector<ByteSpan> raw(buffers.begin(), buffers.end());
     raw[0] = first;
     return values_->Decode(raw, count, out);

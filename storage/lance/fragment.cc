@@ -93,6 +93,13 @@ Result<Array> Fragment::Read(const LanceField& field, uint64_t begin,
   return TakeArray(array, LiveOffsets(*deleted, begin, end));
 }
 
+Result<Array> Fragment::ReadLive(const LanceField& field, uint64_t first,
+                                 uint64_t count, BlobDetail detail) const {
+  const std::vector<uint64_t> edges = {first, first + count - 1};
+  ROWFS_ASSIGN_OR_RETURN(const std::vector<uint64_t> physical, Physical(edges));
+  return Read(field, physical[0], physical[1] + 1, detail);
+}
+
 Result<std::vector<uint64_t>> Fragment::Physical(
     std::span<const uint64_t> live) const {
   std::vector<uint64_t> rows(live.begin(), live.end());

@@ -40,6 +40,9 @@ class Fragment {
                      BlobDetail detail) const;
   Result<Array> Read(const LanceField& field, uint64_t begin, uint64_t end,
                      BlobDetail detail) const;
+  // The same of `count` live rows (at least one), counted among live ones.
+  Result<Array> ReadLive(const LanceField& field, uint64_t first,
+                         uint64_t count, BlobDetail detail) const;
 
   // The physical offsets of live rows `live` (ascending or not). Reads the
   // deletion file on first use.

@@ -81,8 +81,10 @@ class ConstantRead final : public PageRead {
     if (buffers.size() < 2) return wanted;
     const ByteRange rep = buffers[buffers.size() - 2];
     const ByteRange def = buffers[buffers.size() - 1];
-    if (rep.size() + def.size() > kDecodedBytesMax) {
-      return Status(Code::kResourceExhausted, "levels above 1 GiB");
+    if (rep.size() + def.size() > DecodeLimit::Bytes()) {
+      return Status(
+          Code::kResourceExhausted,
+          "levels of " + std::to_string(rep.size() + def.size()) + " bytes");
     }
     wanted.push_back(rep);
     raw_slice_ = RawDefinition() && !def.empty();

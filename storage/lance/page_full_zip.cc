@@ -251,7 +251,7 @@ class FullZipRead final : public PageRead {
       total += piece.bytes.size();
       wanted.push_back(InFile(piece.bytes));
     }
-    if (total > kDecodedBytesMax) {
+    if (total > DecodeLimit::Bytes()) {
       return Status(
           Code::kResourceExhausted,
           "rows of " + std::to_string(total) + " bytes at once; read fewer");

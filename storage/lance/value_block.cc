@@ -1,5 +1,6 @@
 #include "storage/lance/value_block.h"
 
+#include <algorithm>
 #include <bit>
 #include <cassert>
 #include <cstring>
@@ -10,6 +11,8 @@
 
 namespace rowfs {
 namespace {
+
+thread_local uint64_t decode_limit = kDecodedBytesMax;
 
 SharedBytes Share(Bytes bytes) {
   return std::make_shared<const Bytes>(std::move(bytes));
@@ -218,14 +221,22 @@ void AppendOnes(uint64_t count, Bytes* to, uint64_t at) {
   for (uint64_t i = at; i < at + count; ++i) SetBit(to, i);
 }
 
+DecodeLimit::DecodeLimit(uint64_t bytes) : before_(decode_limit) {
+  decode_limit = std::min(before_, bytes);
+}
+
+DecodeLimit::~DecodeLimit() { decode_limit = before_; }
+
+uint64_t DecodeLimit::Bytes() { return decode_limit; }
+
 Result<uint64_t> DecodedBytes(uint64_t count, uint64_t bits,
                               std::string_view what) {
   const auto total = CheckedMul(count, bits);
-  if (!total || *total / 8 > kDecodedBytesMax) {
+  if (!total || *total / 8 > DecodeLimit::Bytes()) {
     return Status(Code::kResourceExhausted,
                   std::string(what) + ": " + std::to_string(count) +
                       " values of " + std::to_string(bits) +
-                      " bits are more than one page may decode to");
+                      " bits are more than may be decoded at once");
   }
   return (*total + 7) / 8;
 }

@@ -20,6 +20,22 @@ namespace rowfs {
 // of that size is allocated.
 inline constexpr uint64_t kDecodedBytesMax = uint64_t{1} << 30;
 
+// While it lives, what this thread reads of a column may decode to `bytes`, and
+// is refused likewise: for callers that can ask for fewer rows.
+class DecodeLimit {
+ public:
+  explicit DecodeLimit(uint64_t bytes);
+  ~DecodeLimit();
+  DecodeLimit(const DecodeLimit&) = delete;
+  DecodeLimit& operator=(const DecodeLimit&) = delete;
+
+  // The limit in force: kDecodedBytesMax without one of these.
+  static uint64_t Bytes();
+
+ private:
+  const uint64_t before_;
+};
+
 struct ValueBlock {
   enum class Shape : uint8_t {
     kFixed,     // `bits` a value in `data`; 1 bit LSB first, else whole bytes
@@ -53,7 +69,7 @@ void AppendBits(ByteSpan from, uint64_t begin, uint64_t count, Bytes* to,
 // `count` one bits behind the first `at` bits of `*to`.
 void AppendOnes(uint64_t count, Bytes* to, uint64_t at);
 
-// kResourceExhausted when `count` values of `bits` bits pass kDecodedBytesMax.
+// kResourceExhausted when `count` values of `bits` bits pass the limit.
 // Returns the bytes they take.
 Result<uint64_t> DecodedBytes(uint64_t count, uint64_t bits,
                               std::string_view what);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "storage/lance/row_batch.h"
 #include "storage/lance/snapshot.h"
 
 namespace rowfs {
@@ -53,17 +54,19 @@ void Verifier::CheckColumn(size_t index, size_t column,
   const LanceField& field = snapshot_->lance_schema().fields[column];
   const uint64_t rows =
       snapshot_->message().fragments(static_cast<int>(index)).physical_rows();
-  for (uint64_t begin = 0; begin < rows && !Full(); begin += kBatchRows) {
-    const uint64_t end = std::min(rows, begin + kBatchRows);
+  RowBatch batch(kBatchRows, kBatchRows);
+  for (uint64_t begin = 0; begin < rows && !Full(); begin += batch.rows()) {
     const std::string at = where + ", column \"" + field.field.name +
                            "\", row " + std::to_string(begin);
-    const auto array =
-        snapshot_->fragment(index).Read(field, begin, end, BlobDetail::kFull);
-    Note(at, array.status());
+    const auto read = batch.Read(1, rows - begin, [&](size_t, uint64_t count) {
+      return snapshot_->fragment(index).Read(field, begin, begin + count,
+                                             BlobDetail::kFull);
+    });
+    Note(at, read.status());
     // What comes after in this file is as likely as not damaged by the same.
-    if (!array.ok()) return;
-    Note(at, Validate(array.value(), field.field.name));
-    CheckBlobs(array.value(), at);
+    if (!read.ok()) return;
+    Note(at, Validate(read.value()[0], field.field.name));
+    CheckBlobs(read.value()[0], at);
   }
 }
 

@@ -1,7 +1,7 @@
 """`rowfs scan` in bounded memory: scan_memory.py ROWFS ROWS.
 
-Tables of narrow and of wide rows, larger than what a scan may hold, written as
-Arrow, Parquet and JSON lines: the peak of the process stays under a limit that
+Tables of narrow rows, of wide ones and of rows that grow suddenly, larger than
+what a scan may hold, written as Arrow, Parquet and JSON lines: the peak of the process stays under a limit that
 does not depend on the rows. Prints the peaks; exit 1 when one is larger."""
 import os
 import random
@@ -34,6 +34,20 @@ def wide(rows, r):
         yield pa.record_batch({
             "n": pa.array([begin]),
             "t": pa.array([text[begin % 100:]], pa.large_string())})
+
+
+def jump(rows, r):
+    """Rows of a few bytes, then 600 of a megabyte that compress well."""
+    few = min(rows, 30_000)
+    yield pa.record_batch({
+        "n": pa.array(range(few)),
+        "t": pa.array([f"value {k}" for k in range(few)], pa.large_string())})
+    text = r.randbytes(500).hex() * 1000
+    for k in range(0, 600 if rows > 1 else 0, 20):
+        yield pa.record_batch({
+            "n": pa.array(range(20)),
+            "t": pa.array([f"{k + i} {text}" for i in range(20)],
+                          pa.large_string())})
 
 
 def peak_mib(*words):
@@ -69,7 +83,8 @@ def main():
     bad = 0
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_CACHE_HOME"] = folder + "/cache"
-        for name, make in (("narrow", narrow), ("wide", wide)):
+        for name, make in (("narrow", narrow), ("wide", wide),
+                           ("jump", jump)):
             path = f"{folder}/{name}.lance"
             schema = next(make(1, random.Random(1))).schema
             lance.write_dataset(pa.RecordBatchReader.from_batches(
