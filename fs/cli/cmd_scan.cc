@@ -154,7 +154,11 @@ class Scanner {
     for (uint64_t i = 0; i < count;) {
       const uint64_t begin = selection_.at(i);
       uint64_t end = begin;
-      for (; i < count && selection_.at(i) == end; ++i) ++end;
+      while (i < count && selection_.at(i) == end) {
+        const uint64_t run = selection_.RunAt(i);
+        end += run;
+        i += run;
+      }
       if (end - begin >= kScanRowsMin) {
         ROWFS_RETURN_IF_ERROR(TakeRows(&scattered, each));
         ROWFS_RETURN_IF_ERROR(ScanRun({begin, end}, each));

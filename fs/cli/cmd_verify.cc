@@ -13,6 +13,9 @@ namespace {
 constexpr uint64_t kBatchRows = 256;
 constexpr uint64_t kStepBytes = 1 << 20;
 constexpr size_t kFindingsMax = 1000;
+// After this many rows in a row that cannot be read, which is a finding
+// already, nobody looks for media in the rest.
+constexpr uint64_t kRefusedMax = 128;
 
 // Looks at any table: every value and every byte of every blob can be read.
 class TableVerifier {
@@ -124,6 +127,7 @@ class MediaColumns {
     const uint64_t count = dataset_.row_count();
     for (size_t c = 0; c < dataset_.columns().size(); ++c) {
       if (dataset_.columns()[c].role != ColumnRole::kBlob) continue;
+      refused_ = 0;
       for (uint64_t row = 0; row < count && !Full();) {
         std::vector<uint64_t> rows;
         for (; row < count && rows.size() < kMediaRows; ++row) {
@@ -139,7 +143,9 @@ class MediaColumns {
  private:
   static constexpr size_t kMediaRows = 32;  // an index may have 200 kB
 
-  bool Full() const { return findings_.size() >= kFindingsMax; }
+  bool Full() const {
+    return findings_.size() >= kFindingsMax || refused_ >= kRefusedMax;
+  }
 
   // An error is one of this program: there are no plugins.
   Status CheckRows(std::span<const uint64_t> rows, size_t column) {
@@ -149,7 +155,11 @@ class MediaColumns {
         ROWFS_RETURN_IF_ERROR(CheckRows(std::span(&row, 1), column));
       }
     }
-    if (!blobs.ok()) return {};  // a finding already
+    if (!blobs.ok()) {  // a finding already
+      ++refused_;
+      return {};
+    }
+    refused_ = 0;
     for (size_t i = 0; i < rows.size() && !Full(); ++i) {
       const auto& blob = blobs.value()[i];
       if (blob == nullptr || !blob->cell().info) continue;
@@ -170,6 +180,7 @@ class MediaColumns {
   Session& session_;
   const bool decode_;
   std::vector<Finding>& findings_;
+  uint64_t refused_ = 0;  // rows since the last that could be read
 };
 
 struct Report {

@@ -88,12 +88,21 @@ bool Selection::Contains(uint64_t row) const {
   return (--it)->second > row;
 }
 
-uint64_t Selection::at(uint64_t index) const {
+size_t Selection::RangeAt(uint64_t index) const {
   assert(index < row_count_);
-  const size_t range = static_cast<size_t>(
+  return static_cast<size_t>(
       std::upper_bound(starts_.begin(), starts_.end(), index) -
       starts_.begin() - 1);
+}
+
+uint64_t Selection::at(uint64_t index) const {
+  const size_t range = RangeAt(index);
   return ranges_[range].begin + (index - starts_[range]);
+}
+
+uint64_t Selection::RunAt(uint64_t index) const {
+  const size_t range = RangeAt(index);
+  return starts_[range] + ranges_[range].size() - index;
 }
 
 }  // namespace rowfs

@@ -28,8 +28,12 @@ class Selection {
   bool Contains(uint64_t row) const;
   // Row `index` of the selection. Requires: index < row_count().
   uint64_t at(uint64_t index) const;
+  // How many rows from `index` on were written as one range: at(index) and
+  // those that follow it. Requires: index < row_count().
+  uint64_t RunAt(uint64_t index) const;
 
  private:
+  size_t RangeAt(uint64_t index) const;
   void Add(ByteRange rows);
 
   // Disjoint; `starts_[i]` rows lie before ranges_[i].

@@ -1,4 +1,4 @@
-"""Damaged datasets given to the program: mutants.py ROWFS FROM-TO.
+"""Damaged datasets given to the program: mutants.py ROWFS SEEDS.
 
 `verify`, `ls` and `cat metadata.jsonl` of each end with exit code 0 or 1, one
 line of error at most, within a second of processor time and 256 MiB. Exit 1
@@ -10,6 +10,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+from same import seeds_of
 
 # A program with sanitizers is slower, and its shadow is memory too.
 SLOWER = int(os.environ.get("ROWFS_SLOWER", "1"))
@@ -53,13 +55,12 @@ def problem_of(words):
 
 def main():
     program, shared = sys.argv[1], os.environ["ROWFS_SHARED"]
-    first, last = (int(x) for x in sys.argv[2].split("-"))
     sys.path.insert(0, f"{shared}/tools/lance")
     import mutate
     counts = collections.Counter()
     with tempfile.TemporaryDirectory() as scratch:
         os.environ["XDG_CACHE_HOME"] = scratch + "/cache"
-        for seed in range(first, last + 1):
+        for seed in seeds_of(sys.argv[2]):
             path, what = mutate.mutate(seed, f"{shared}/data/lance-golden",
                                        scratch)
             for words in (["verify", path], ["ls", path, "rows/0"],

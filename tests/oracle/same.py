@@ -1,4 +1,5 @@
-"""Whether two Arrow arrays hold the same values, bit for bit."""
+"""Whether two Arrow arrays hold the same values, bit for bit; and what else the
+scripts with seeds share."""
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -8,6 +9,15 @@ CELL = ["kind", "object", "offset", "size", "base", "blob_type", "stream_info",
 
 class Different(Exception):
     pass
+
+
+def seeds_of(text):
+    """The numbers of "0-49,65"."""
+    out = []
+    for part in text.split(","):
+        ends = [int(x) for x in part.split("-")]
+        out += range(ends[0], ends[-1] + 1)
+    return out
 
 
 def combined(array):

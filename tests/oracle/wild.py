@@ -13,7 +13,7 @@ import pyarrow as pa
 import differential
 import written
 from rowfs_arrow import Library, RowfsError
-from same import Different, same
+from same import Different, same, seeds_of
 from wild_columns import column
 
 VERSIONS = ["2.0", "2.1", "2.2", "2.2", "2.2", "2.3"]
@@ -168,10 +168,7 @@ def main():
         print("skipped: no pylance")
         return 77
     library = Library(sys.argv[1])
-    seeds = []
-    for part in sys.argv[2].split(","):
-        ends = [int(x) for x in part.split("-")]
-        seeds += range(ends[0], ends[-1] + 1)
+    seeds = seeds_of(sys.argv[2])
     bad = 0
     for seed in seeds:
         with tempfile.TemporaryDirectory() as folder:

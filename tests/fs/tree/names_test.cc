@@ -77,6 +77,16 @@ TEST(Selection, AnOpenRangeGoesToTheLastRow) {
   EXPECT_EQ(RowsOf(rows), (std::vector<uint64_t>{7, 8, 9}));
 }
 
+TEST(Selection, SaysHowManyRowsOfOneRangeFollow) {
+  ASSERT_OK_AND_ASSIGN(const Selection rows,
+                       Selection::Parse("9,3-5,100-", uint64_t{1} << 40));
+
+  EXPECT_EQ(rows.RunAt(0), 1U);
+  EXPECT_EQ(rows.RunAt(1), 3U);
+  EXPECT_EQ(rows.RunAt(3), 1U);
+  EXPECT_EQ(rows.RunAt(4), (uint64_t{1} << 40) - 100);
+}
+
 TEST(Selection, RefusesWhatIsNoListAndRowsThatAreNotThere) {
   for (const char* text : {"", "x", "1,", ",1", "3-1", "1--2", "-1", "1 2",
                            "99999999999999999999"}) {
