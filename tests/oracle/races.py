@@ -1,8 +1,10 @@
 """Writers of one dataset at the same time: races.py ROWFS ROUNDS.
 
 Each round runs two `rowfs append`, two `rowfs commit`, a `rowfs delete` and a
-pylance append at once. Afterwards the rows are those of every writer that reported success, once
-each, and every version in between can be opened. Exit 1 when one is not."""
+pylance append at once, and one file of fragments is committed three times: just
+one of them succeeds. Afterwards the rows are those of every writer that reported
+success, once each, and every version in between can be opened. Exit 1 when one
+is not."""
 import concurrent.futures
 import os
 import random
@@ -40,6 +42,18 @@ def pylance_append(lance, path, names):
     lance.write_dataset(table, path, mode="append")
 
 
+def committed_once(jobs):
+    """Of commits of one file one succeeds, the others say so."""
+    done = [job.result() for job in jobs]
+    lost = [one.stderr for one in done if one.returncode]
+    if len(lost) != len(jobs) - 1:
+        return f"{len(jobs) - len(lost)} commits of one file succeeded: {lost}"
+    for text in lost:
+        if "already" not in text:
+            return f"one file committed again: {text}"
+    return ""
+
+
 def names_of(lance, path, version=None):
     table = lance.dataset(path, version=version).to_table(["file_name"])
     return table.column(0).to_pylist()
@@ -63,14 +77,20 @@ def run_round(lance, program, base, number):
         if done.returncode:
             return f"{who}: {done.stderr}"
     theirs = [f"{number}-theirs-{i}" for i in range(2)]
-    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
         jobs = {w: pool.submit(rowfs, program, "commit", path, staged[w])
                 if w in staged else
                 pool.submit(rowfs, program, "append", folder, "--output", path)
                 for w, folder in added.items()}
+        again = [pool.submit(rowfs, program, "commit", path, staged["four"])
+                 for _ in range(2)]
         jobs["delete"] = pool.submit(rowfs, program, "delete", path + "@v1",
                                      "--where", "1")
         jobs["pylance"] = pool.submit(pylance_append, lance, path, theirs)
+    problem = committed_once([jobs.pop("four"), *again])
+    if problem:
+        return problem
+    want |= set(os.listdir(added.pop("four")))
     for who, folder in added.items():
         if jobs[who].result().returncode == 0:
             want |= set(os.listdir(folder))
