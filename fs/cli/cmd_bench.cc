@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <vector>
 
 #include "fs/cli/commands.h"
 
@@ -53,14 +54,19 @@ int CmdBench(Env& env, const Args& args) {
     return kExitUsage;
   }
   const std::string program = path::read_symlink("/proc/self/exe", error);
-  const std::string smoke = args.Has("--smoke") ? "--smoke" : "";
   env.out.flush();
   // Where the peers are installed; the tests are told so too.
   const char* given = std::getenv("ROWFS_PYTHON");
   const char* python = given == nullptr || *given == '\0' ? "python3" : given;
+  std::vector<std::string> words = {python, script, "--rowfs", program};
+  for (const char* flag : {"--smoke", "--markdown"}) {
+    if (args.Has(flag)) words.emplace_back(flag);
+  }
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
   // The script takes this process's place: its output and exit code are ours.
-  execlp(python, python, script.c_str(), "--rowfs", program.c_str(),
-         smoke.empty() ? nullptr : smoke.c_str(), nullptr);
+  execvp(python, pointers.data());
   return Fail(env, {Code::kNotFound, "python3 is needed for benchmarks"});
 }
 

@@ -170,6 +170,7 @@ constexpr auto kPreviewFlags =
 
 constexpr Flag kBenchFlags[] = {
     {"--smoke", "", "small inputs: does it run at all"},
+    {"--markdown", "", "encodings: the tables of storage/README.md"},
 };
 
 constexpr Command kCommands[] = {

@@ -8,8 +8,9 @@ on 2.0 (Arrow-like buffers), pylance on 2.2, pyarrow on Parquet as it is written
 by default and with small row groups and pages. Then decode throughput by
 encoding and file version, rowfs and pylance in turns, processor time. Prints one
 JSON object a figure, with the ratio to pylance where rowfs has a figure of the
-same kind (above 1: rowfs is better); --rows and --takes size the run. Needs pylance (set ROWFS_PYTHON to a Python
-that has it) and a build with tests.
+same kind (above 1: rowfs is better), or with --markdown the tables that
+storage/README.md has; --rows and --takes size the run. Needs pylance (set
+ROWFS_PYTHON to a Python that has it) and a build with tests.
 """
 import argparse
 import io
@@ -141,13 +142,14 @@ class Rowfs(Lance):
 def columns(rows, r):
     """name -> array, of the first two experiments."""
     wide = max(rows // 20, 50)
+    images = max(rows // 100, 50)
     floats = pa.array([r.random() for _ in range(wide * 256)], pa.float32())
     numbers = [r.getrandbits(40) for _ in range(rows)]
     return {
         "type/int64": pa.array(numbers),
         "type/string": pa.array([f"value {n:x}" for n in numbers]),
         "type/vector": pa.FixedSizeListArray.from_arrays(floats, 256),
-        "type/image": pa.array([r.randbytes(20_000) for _ in range(wide)],
+        "type/image": pa.array([r.randbytes(20_000) for _ in range(images)],
                                pa.large_binary()),
         "depth/scalar": pa.array([n % 1000 for n in numbers]),
         "depth/list": pa.array([[n % 1000] * (n % 4) for n in numbers]),
@@ -159,12 +161,70 @@ def columns(rows, r):
     }
 
 
-SECONDS_MAX, TAKES_MIN = 2, 5  # of one contender's random access
+SECONDS_MAX, TAKES_MIN = 1, 5  # of one contender's random access
+SCANS = 3  # the best of them counts
+DECODE_TURNS = 3
 RATES = {}  # (figure, who) -> what is better when it is more
+FIGURES = {}  # (figure, who) -> all of it
 
 
 def report(figure, **values):
-    print(json.dumps({"figure": figure, **values}), flush=True)
+    FIGURES.setdefault((figure, values.get("who")), {}).update(values)
+    if not MARKDOWN:
+        print(json.dumps({"figure": figure, **values}), flush=True)
+
+
+MARKDOWN = False
+CONTENDERS = {"rowfs": "rowfs on 2.2", "rowfs 2.1": "rowfs on 2.1",
+              "rowfs 2.0": "rowfs on 2.0", "pylance": "pylance on 2.2",
+              "parquet": "Parquet",
+              "parquet tuned": "Parquet, small groups and pages"}
+ACCESS = {"type/int64": "int64", "type/string": "string",
+          "type/vector": "vector 256 x f32", "type/image": "image, 20 kB",
+          "depth/scalar": "scalar", "depth/list": "list",
+          "depth/list of list": "list of list",
+          "depth/struct of list": "struct of list",
+          "struct/unpacked, all fields": "struct of 5, unpacked",
+          "struct/unpacked, one field": "one field of it",
+          "struct/packed, all fields": "struct of 5, packed",
+          "struct/packed, one field": "one field of it"}
+SCANNED = {**{name + ", scan": shown for name, shown in ACCESS.items()
+              if not name.startswith("struct")},
+           "struct/unpacked, scan": "struct of 5, unpacked",
+           "struct/packed, scan": "struct of 5, packed"}
+
+
+def print_table(heads, rows):
+    print("| " + " | ".join(heads) + " |")
+    print("| " + " | ".join("---" for _ in heads) + " |")
+    for row in rows:
+        print("| " + " | ".join(row) + " |")
+    print(flush=True)
+
+
+def tables():
+    """What storage/README.md has, in its order."""
+    decoded = {}
+    for (figure, _), values in FIGURES.items():
+        if figure.startswith("decode/"):
+            name, version = figure[len("decode/"):].rsplit(", ", 1)
+            decoded.setdefault(name, {})[version] = f"{values['ratio']:.2f}"
+    versions = ["2.1", "2.2", "2.3"]
+    print_table(["column", *versions],
+          [[name.replace("<", "\\<").replace(">", "\\>"),
+            *(ratio[v] for v in versions)] for name, ratio in decoded.items()])
+
+    def cells(figure, show):
+        found = (FIGURES.get((figure, who)) for who in CONTENDERS)
+        return [show(f) if f else "-" for f in found]
+    print_table(["column", *CONTENDERS.values()],
+          [[shown, *cells(name, lambda f: f"{f['requests']:g}, {f['bytes']:,} B"
+                                          f", {f['us']:,.0f}")]
+           for name, shown in ACCESS.items()])
+    print_table(["column", *CONTENDERS.values()],
+          [[shown, *cells(name, lambda f: f"{f['disk'] / 1e6:.2f} MB, "
+                                          f"{f['mb_per_cpu_s']:,.0f}")]
+           for name, shown in SCANNED.items()])
 
 
 def ratios():
@@ -206,11 +266,11 @@ def by_encoding(rows, r):
             pa.array(real[:rows // 16 * 16], pa.float32()), 16),
         "vector 256 x f32": pa.FixedSizeListArray.from_arrays(
             pa.array((real * 16)[:rows // 16 * 256], pa.float32()), 256),
-        "binary 10 kB": pa.array([r.randbytes(10_000)
+        "large binary 10 kB": pa.array([r.randbytes(10_000)
                                   for _ in range(rows // 100)],
                                  pa.large_binary()),
-        "text of 1 kB": pa.array(text(1000, rows // 20)),
-        "text of 40 kB": pa.array(text(40_000, rows // 500)),
+        "text of 1 kB, zipped FSST": pa.array(text(1000, rows // 20)),
+        "text of 40 kB, zipped zstd": pa.array(text(40_000, rows // 500)),
     }
 
 
@@ -224,7 +284,7 @@ def decode_rates(library, folder, rows, r):
             peers = {"rowfs": Rowfs(library, at, table, version)}
             peers["pylance"] = Lance.at(peers["rowfs"].path)
             best = dict.fromkeys(peers, 1e9)
-            for _ in range(5):
+            for _ in range(DECODE_TURNS):
                 for who, peer in peers.items():
                     begin = time.process_time()
                     assert peer.scan() == len(array)
@@ -275,10 +335,12 @@ def access(figure, who, peer, column, rows, takes, r):
 
 
 def scan(figure, who, peer, table):
-    begin = time.process_time()
-    rows = peer.scan()
-    seconds = time.process_time() - begin
-    assert rows == table.num_rows, (who, rows)
+    seconds = 1e9
+    for _ in range(SCANS):
+        begin = time.process_time()
+        rows = peer.scan()
+        seconds = min(seconds, time.process_time() - begin)
+        assert rows == table.num_rows, (who, rows)
     RATES[figure, who] = 1 / max(seconds, 1e-6)
     report(figure, who=who, disk=peer.bytes(),
            mb_per_cpu_s=round(table.nbytes / max(seconds, 1e-6) / 1e6, 1))
@@ -303,8 +365,12 @@ def main():
     parser.add_argument("--rowfs", default=shutil.which("rowfs") or "build/rowfs")
     parser.add_argument("--smoke", action="store_true", help="small and quick")
     parser.add_argument("--rows", type=int, default=200_000)
-    parser.add_argument("--takes", type=int, default=200)
+    parser.add_argument("--takes", type=int, default=100)
+    parser.add_argument("--markdown", action="store_true",
+                        help="the tables of storage/README.md")
     args = parser.parse_args()
+    global MARKDOWN
+    MARKDOWN = args.markdown
     rows, takes = (2000, 20) if args.smoke else (args.rows, args.takes)
     here = pathlib.Path(__file__).resolve().parent
     sys.path.insert(0, str(here.parent / "oracle"))
@@ -322,7 +388,9 @@ def main():
                 scan(name + ", scan", who, peer, table)
         packed(library, folder, rows, takes, r)
         ratios()
-        decode_rates(library, folder, 5 * rows, r)
+        decode_rates(library, folder, 2 * rows, r)
+    if MARKDOWN:
+        tables()
 
 
 if __name__ == "__main__":
