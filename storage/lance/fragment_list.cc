@@ -3,7 +3,7 @@
 #include <set>
 
 #include "storage/base/hash.h"
-#include "storage/base/json.h"
+#include "storage/base/json_members.h"
 #include "storage/lance/manifest.h"
 #include "storage/lance/manifest_check.h"
 #include "storage/lance/parse_message.h"
@@ -20,12 +20,6 @@ std::string DigestOf(Json json) {
   std::erase_if(json.members,
                 [](const auto& member) { return member.first == kDigest; });
   return ToHex(Sha256(AsBytes(WriteJson(json))));
-}
-
-std::string TextOf(const Json& json, std::string_view key) {
-  const Json* value = json.Find(key);
-  const bool is = value != nullptr && value->kind == Json::Kind::kString;
-  return is ? value->text : "";
 }
 
 std::optional<uint64_t> NumberOf(const Json& json, std::string_view key) {
@@ -103,7 +97,7 @@ Result<FragmentList> DecodeFragmentList(std::string_view text,
   const Result<Json> parsed = ParseJson(text);
   if (!parsed.ok()) return Foreign(name, parsed.status().message());
   const Json& json = parsed.value();
-  if (TextOf(json, "format") != kFormat) {
+  if (StringMember(json, "format") != kFormat) {
     return Foreign(name, "\"format\" is not \"" + std::string(kFormat) + "\"");
   }
   if (NumberOf(json, "format_version") != kFormatVersion) {
@@ -113,12 +107,12 @@ Result<FragmentList> DecodeFragmentList(std::string_view text,
                       "format_version than " +
                       std::to_string(kFormatVersion));
   }
-  if (TextOf(json, kDigest) != DigestOf(json)) {
+  if (StringMember(json, kDigest) != DigestOf(json)) {
     return Foreign(name, "its sha256 does not fit");
   }
   FragmentList list;
   list.name = name;
-  list.data_format = TextOf(json, "data_format");
+  list.data_format = StringMember(json, "data_format");
   const Json* info = json.Find("blob_info");
   list.blob_info = info != nullptr && info->boolean;
   list.read_version = NumberOf(json, "read_version").value_or(0);
@@ -126,9 +120,9 @@ Result<FragmentList> DecodeFragmentList(std::string_view text,
   if (files == nullptr) return Foreign(name, "it lists no files");
   for (const Json& file : files->items) {
     list.files.push_back(
-        {TextOf(file, "path"), NumberOf(file, "size").value_or(0)});
+        {StringMember(file, "path"), NumberOf(file, "size").value_or(0)});
   }
-  const Result<Bytes> table = FromBase64(TextOf(json, "table"));
+  const Result<Bytes> table = FromBase64(StringMember(json, "table"));
   if (!table.ok() || !ParseMessage(table.value(), &list.table) ||
       !IsPlain(list)) {
     return Foreign(name, "its table holds other than new rows");

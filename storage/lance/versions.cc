@@ -6,7 +6,7 @@
 #include <ctime>
 
 #include "storage/base/clock.h"
-#include "storage/base/json.h"
+#include "storage/base/json_members.h"
 #include "storage/lance/manifest_check.h"
 
 namespace rowfs {
@@ -145,10 +145,7 @@ Result<Tag> ReadTag(const Location& root, std::string_view name) {
   }
   Tag tag;
   tag.version = *version->AsUint();
-  const Json* branch = json.value().Find("branch");
-  if (branch != nullptr && branch->kind == Json::Kind::kString) {
-    tag.branch = branch->text;
-  }
+  tag.branch = StringMember(json.value(), "branch");
   if (!tag.branch.empty() && !IsConfinedPath(tag.branch)) {
     return Status(Code::kCorruption, file.uri() + ": branch \"" + tag.branch +
                                          "\" leaves the dataset");

@@ -3,7 +3,7 @@
 #include <array>
 #include <ctime>
 
-#include "storage/base/json.h"
+#include "storage/base/json_members.h"
 #include "storage/object/aws_text.h"
 #include "storage/object/local_store.h"
 #include "storage/object/uri.h"
@@ -42,12 +42,6 @@ std::optional<std::string> FileText(const std::string& path) {
   std::string text(AsText(bytes.value()));
   text.erase(text.find_last_not_of(" \t\r\n") + 1);
   return text;
-}
-
-std::string TextAt(const Json& object, std::string_view key) {
-  const Json* value = object.Find(key);
-  return value != nullptr && value->kind == Json::Kind::kString ? value->text
-                                                                : "";
 }
 
 IniSections ParseIni(std::string_view text) {
@@ -183,10 +177,10 @@ Result<AwsCredentialsChain::Found> AwsCredentialsChain::FromJson(
   const auto json = ParseJson(AsText(response.body));
   AwsCredentials keys;
   if (response.status == 200 && json.ok()) {
-    keys.access_key = TextAt(json.value(), "AccessKeyId");
-    keys.secret_key = Secret(TextAt(json.value(), "SecretAccessKey"));
-    keys.session_token = Secret(TextAt(json.value(), "Token"));
-    keys.expires_ns = ParseIsoTimeNs(TextAt(json.value(), "Expiration"));
+    keys.access_key = StringMember(json.value(), "AccessKeyId");
+    keys.secret_key = Secret(StringMember(json.value(), "SecretAccessKey"));
+    keys.session_token = Secret(StringMember(json.value(), "Token"));
+    keys.expires_ns = ParseIsoTimeNs(StringMember(json.value(), "Expiration"));
   }
   if (keys.access_key.empty() || keys.secret_key.empty()) {
     return Status(Code::kPermissionDenied, "AWS keys: " + where + " answers " +

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "storage/base/hash.h"
-#include "storage/base/json.h"
+#include "storage/base/json_members.h"
 #include "storage/object/aws_credentials.h"
 #include "storage/object/aws_text.h"
 #include "storage/object/uri.h"
@@ -177,8 +177,9 @@ Result<AwsCredentialsChain::Found> AwsCredentialsChain::FromSso(
                              Sha1Hex(name.empty() ? start : name) + ".json");
   const auto json = text ? ParseJson(*text) : Result<Json>(Refused(""));
   if (!json.ok()) return Refused("AWS single sign-on" + login);
-  const Secret token(TextAt(json.value(), "accessToken"));
-  const int64_t expires = ParseIsoTimeNs(TextAt(json.value(), "expiresAt"));
+  const Secret token(StringMember(json.value(), "accessToken"));
+  const int64_t expires =
+      ParseIsoTimeNs(StringMember(json.value(), "expiresAt"));
   if (token.empty() || expires <= clock_.NowNs()) {
     return Refused("AWS single sign-on" + login);
   }
@@ -201,9 +202,9 @@ Result<AwsCredentialsChain::Found> AwsCredentialsChain::FromSso(
                    std::to_string(response.status) + login);
   }
   AwsCredentials keys;
-  keys.access_key = TextAt(*given, "accessKeyId");
-  keys.secret_key = Secret(TextAt(*given, "secretAccessKey"));
-  keys.session_token = Secret(TextAt(*given, "sessionToken"));
+  keys.access_key = StringMember(*given, "accessKeyId");
+  keys.secret_key = Secret(StringMember(*given, "secretAccessKey"));
+  keys.session_token = Secret(StringMember(*given, "sessionToken"));
   const Json* until = given->Find("expiration");  // milliseconds
   constexpr uint64_t kMsMax = INT64_MAX / 1'000'000;
   const uint64_t ms = until == nullptr ? 0 : until->AsUint().value_or(0);
