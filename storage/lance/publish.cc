@@ -53,6 +53,50 @@ Status CheckFits(const FragmentList& list, const Fields& fields,
   return {};
 }
 
+// Sizes of objects below a dataset: of data files one by one, since data/ may
+// hold far more than these, of what is in other folders by one listing each.
+class Sizes {
+ public:
+  explicit Sizes(const Location& root) : root_(root) {}
+
+  // Absent when there is no such object.
+  Result<std::optional<uint64_t>> Find(const std::string& path) {
+    const size_t slash = path.rfind('/');
+    const std::string folder = path.substr(0, slash);
+    if (folder == "data") return Stat(path);
+    const auto [known, added] = folders_.try_emplace(folder);
+    if (added) ROWFS_RETURN_IF_ERROR(List(folder, &known->second));
+    const auto found = known->second.find(path.substr(slash + 1));
+    return found == known->second.end() ? std::optional<uint64_t>()
+                                        : std::optional(found->second);
+  }
+
+ private:
+  using Folder = std::map<std::string, uint64_t>;
+
+  Result<std::optional<uint64_t>> Stat(const std::string& path) const {
+    const auto meta = root_.store->Stat(root_.Join(path).path);
+    if (meta.status().code() == Code::kNotFound) {
+      return std::optional<uint64_t>();
+    }
+    ROWFS_RETURN_IF_ERROR(meta.status());
+    return std::optional(meta.value().size);
+  }
+
+  Status List(const std::string& folder, Folder* out) const {
+    const auto entries = root_.store->List(root_.Join(folder).path);
+    if (entries.status().code() == Code::kNotFound) return {};
+    ROWFS_RETURN_IF_ERROR(entries.status());
+    for (const ListEntry& entry : entries.value()) {
+      if (!entry.is_directory) (*out)[entry.name] = entry.meta.size;
+    }
+    return {};
+  }
+
+  const Location& root_;
+  std::map<std::string, Folder> folders_;
+};
+
 // One publication on its way.
 class Publication {
  public:
@@ -104,34 +148,10 @@ Status Publication::Check() {
 }
 
 Status Publication::CheckFiles(const FragmentList& list) const {
-  std::map<std::string, std::map<std::string, uint64_t>> folders;
+  Sizes sizes(root_);
   for (const FragmentList::File& file : list.files) {
-    const size_t slash = file.path.rfind('/');
-    const std::string folder = file.path.substr(0, slash);
-    std::optional<uint64_t> size;
-    if (folder == "data") {  // may hold far more than these
-      const auto meta = root_.store->Stat(root_.Join(file.path).path);
-      if (meta.ok()) size = meta.value().size;
-      if (!meta.ok() && meta.status().code() != Code::kNotFound) {
-        return meta.status();
-      }
-    } else {
-      const auto [sizes, added] = folders.try_emplace(folder);
-      if (added) {
-        const auto entries = root_.store->List(root_.Join(folder).path);
-        if (!entries.ok() && entries.status().code() != Code::kNotFound) {
-          return entries.status();
-        }
-        for (const ListEntry& entry :
-             entries.ok() ? entries.value() : std::vector<ListEntry>()) {
-          if (!entry.is_directory) {
-            sizes->second[entry.name] = entry.meta.size;
-          }
-        }
-      }
-      const auto found = sizes->second.find(file.path.substr(slash + 1));
-      if (found != sizes->second.end()) size = found->second;
-    }
+    ROWFS_ASSIGN_OR_RETURN(const std::optional<uint64_t> size,
+                           sizes.Find(file.path));
     if (!size) {
       return {Code::kNotFound,
               root_.uri() + ": " + file.path + " of " + list.name +
