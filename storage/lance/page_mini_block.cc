@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "storage/lance/encoding.h"
+#include "storage/lance/mini_block_state.h"
 #include "storage/lance/page.h"
 
 namespace rowfs {
@@ -13,9 +14,6 @@ namespace {
 
 using lance::pb::MiniBlockLayout;
 
-constexpr uint64_t kAlignment = 8;
-constexpr uint64_t kChunkValuesMax = 1u << 16;
-constexpr uint64_t kValueBuffersMax = 64;
 // Below this, tables and chunks of a page come in one request.
 constexpr uint64_t kSmallPageBytes = 64 << 10;
 
@@ -24,192 +22,9 @@ Status Corrupt(std::string message) {
 }
 
 uint64_t Padded(uint64_t size) {
-  return (size + kAlignment - 1) / kAlignment * kAlignment;
+  return (size + kMiniBlockAlignment - 1) / kMiniBlockAlignment *
+         kMiniBlockAlignment;
 }
-
-struct MiniBlockState final : PageState {
-  Layers layers = Layers::Leaf(false);
-  std::unique_ptr<const BlockDecoder> rep;
-  std::unique_ptr<const BlockDecoder> def;
-  std::unique_ptr<const ChunkDecoder> values;
-  uint64_t value_buffers = 0;
-  bool large = false;  // 32-bit chunk words and sizes
-  // Of chunk i, and one past the last: where it starts in the chunk buffer, the
-  // values before it, and (with repetition) the rows that end before it.
-  std::vector<uint64_t> byte_begin;
-  std::vector<uint64_t> item_begin;
-  std::vector<uint64_t> rows_done;
-  std::vector<bool> continues;  // chunk i starts inside a row
-  bool has_dictionary = false;
-  ValueBlock dictionary;
-
-  uint64_t chunk_count() const { return byte_begin.size() - 1; }
-  bool has_rows() const { return layers.rep_max() > 0; }
-  // The first row that starts in chunk i.
-  uint64_t first_row(uint64_t i) const {
-    return rows_done[i] + (continues[i] ? 1 : 0);
-  }
-  uint64_t memory_bytes() const override {
-    return sizeof(*this) + dictionary.data.size() +
-           8 * (byte_begin.size() + item_begin.size() + rows_done.size() +
-                dictionary.offsets.size());
-  }
-};
-
-// Which of the page's buffers is what; absent ones have no index.
-struct BufferPlan {
-  size_t dictionary = 0;
-  size_t row_index = 0;
-
-  static Result<BufferPlan> Make(const MiniBlockLayout& layout,
-                                 const PageMetadata& page) {
-    BufferPlan plan;
-    size_t next = 2;
-    if (layout.has_dictionary()) plan.dictionary = next++;
-    if (layout.repetition_index_depth() > 0) plan.row_index = next++;
-    if (page.buffers.size() < next) {
-      return Corrupt(std::to_string(page.buffers.size()) +
-                     " buffers in a mini-block page that needs " +
-                     std::to_string(next));
-    }
-    return plan;
-  }
-};
-
-// Makes a state from the layout and the table buffers.
-class StateBuilder {
- public:
-  StateBuilder(const MiniBlockLayout& layout, const PageContext& context)
-      : layout_(layout), context_(context) {}
-
-  Result<std::shared_ptr<const MiniBlockState>> Build(ByteSpan words,
-                                                      ByteSpan dictionary,
-                                                      ByteSpan row_index) {
-    ROWFS_RETURN_IF_ERROR(MakeDecoders());
-    ROWFS_RETURN_IF_ERROR(ReadWords(words));
-    if (state_->has_rows()) ROWFS_RETURN_IF_ERROR(ReadRowIndex(row_index));
-    if (layout_.has_dictionary()) {
-      ROWFS_RETURN_IF_ERROR(ReadDictionary(dictionary));
-    }
-    return std::shared_ptr<const MiniBlockState>(std::move(state_));
-  }
-
- private:
-  Status MakeDecoders() {
-    ROWFS_ASSIGN_OR_RETURN(state_->layers,
-                           Layers::Make(layout_.layers(), *context_.path));
-    if (layout_.has_rep_compression()) {
-      ROWFS_ASSIGN_OR_RETURN(state_->rep,
-                             BlockDecoder::Make(layout_.rep_compression()));
-    }
-    if (layout_.has_def_compression()) {
-      ROWFS_ASSIGN_OR_RETURN(state_->def,
-                             BlockDecoder::Make(layout_.def_compression()));
-    }
-    ROWFS_ASSIGN_OR_RETURN(state_->values,
-                           ChunkDecoder::Make(layout_.value_compression()));
-    if (state_->has_rows() &&
-        (state_->rep == nullptr || layout_.repetition_index_depth() == 0)) {
-      return Corrupt("a page of lists without repetition");
-    }
-    state_->value_buffers = layout_.num_buffers();
-    if (state_->value_buffers > kValueBuffersMax ||
-        state_->values->buffer_count() != state_->value_buffers) {
-      return Corrupt(std::to_string(layout_.num_buffers()) +
-                     " value buffers a chunk, encoded as " +
-                     std::string(EncodingName(layout_.value_compression())));
-    }
-    state_->large = layout_.has_large_chunk();
-    // Files written before 2.2 was final have short words there.
-    if (state_->large != (context_.version > LanceFileVersion{2, 1})) {
-      return {Code::kUnsupported,
-              "chunk words of the wrong width for the file's version (a "
-              "pre-release wrote it)"};
-    }
-    return {};
-  }
-
-  Status ReadWords(ByteSpan words) {
-    const size_t width = state_->large ? 4 : 2;
-    const uint64_t count = words.size() / width;
-    const uint64_t chunk_bytes = context_.page->buffers[1].size();
-    if (words.size() % width != 0) return Corrupt("half a chunk word");
-    uint64_t bytes = 0;
-    uint64_t items = 0;
-    for (uint64_t i = 0; i < count; ++i) {
-      const uint64_t word = LoadUint(words.subspan(i * width), width);
-      const uint64_t log = word & 0xf;
-      state_->byte_begin.push_back(bytes);
-      state_->item_begin.push_back(items);
-      bytes += ((word >> 4) + 1) * kAlignment;
-      // The last chunk holds what is left and may not say how many.
-      const bool last = i + 1 == count;
-      const uint64_t left = layout_.num_items() - items;
-      if (last && log != 0 && (uint64_t{1} << log) != left) {
-        return Corrupt("the last chunk's count is not what is left");
-      }
-      const uint64_t here = last ? left : uint64_t{1} << log;
-      if (bytes > chunk_bytes || here > left || here > kChunkValuesMax) {
-        return Corrupt("chunk " + std::to_string(i) + " of " +
-                       std::to_string(here) + " values reaches past the page");
-      }
-      items += here;
-    }
-    if (items != layout_.num_items()) {
-      return Corrupt("chunks of " + std::to_string(items) + " values, " +
-                     std::to_string(layout_.num_items()) + " declared");
-    }
-    state_->byte_begin.push_back(bytes);
-    state_->item_begin.push_back(items);
-    if (!state_->has_rows() && items != context_.page->row_count) {
-      return Corrupt(std::to_string(items) + " values for " +
-                     std::to_string(context_.page->row_count) + " rows");
-    }
-    return {};
-  }
-
-  Status ReadRowIndex(ByteSpan index) {
-    const uint64_t stride =
-        (uint64_t{layout_.repetition_index_depth()} + 1) * 8;
-    const uint64_t count = state_->chunk_count();
-    if (index.size() / stride < count) {
-      return Corrupt("the repetition index is cut short");
-    }
-    uint64_t rows = 0;
-    bool continues = false;
-    for (uint64_t i = 0; i < count; ++i) {
-      state_->rows_done.push_back(rows);
-      state_->continues.push_back(continues);
-      const auto next = CheckedAdd(rows, LoadU64(index.subspan(i * stride)));
-      if (!next || *next > context_.page->row_count) {
-        return Corrupt("the repetition index counts too many rows");
-      }
-      rows = *next;
-      continues = LoadU64(index.subspan((i + 1) * stride - 8)) != 0;
-    }
-    state_->rows_done.push_back(rows);
-    state_->continues.push_back(continues);
-    if (rows != context_.page->row_count || continues) {
-      return Corrupt("the repetition index counts " + std::to_string(rows) +
-                     " rows of " + std::to_string(context_.page->row_count));
-    }
-    return {};
-  }
-
-  Status ReadDictionary(ByteSpan bytes) {
-    ROWFS_ASSIGN_OR_RETURN(const auto decoder,
-                           BlockDecoder::Make(layout_.dictionary()));
-    state_->has_dictionary = true;
-    state_->dictionary = decoder->NewBlock();
-    const Status status = decoder->Decode(bytes, layout_.num_dictionary_items(),
-                                          &state_->dictionary);
-    return status.With("dictionary");
-  }
-
-  const MiniBlockLayout& layout_;
-  const PageContext& context_;
-  std::shared_ptr<MiniBlockState> state_ = std::make_shared<MiniBlockState>();
-};
 
 // Finds the entries at which rows start, one after the other.
 class RowFinder {
@@ -260,7 +75,7 @@ struct ChunkRun {
 class MiniBlockRead final : public PageRead {
  public:
   MiniBlockRead(const PageContext& context, const MiniBlockLayout& layout,
-                const BufferPlan& plan, RowRanges rows)
+                const MiniBlockBuffers& plan, RowRanges rows)
       : context_(context), plan_(plan), rows_(std::move(rows)) {
     state_ = std::dynamic_pointer_cast<const MiniBlockState>(
         context.cache->Find(context.key));
@@ -320,7 +135,7 @@ class MiniBlockRead final : public PageRead {
         plan_.row_index == 0 ? ByteSpan() : ByteSpan(got_[next++]);
     ROWFS_ASSIGN_OR_RETURN(
         state_,
-        StateBuilder(layout_, context_).Build(words, dictionary, row_index));
+        MiniBlockState::Build(layout_, context_, words, dictionary, row_index));
     context_.cache->Put(context_.key, state_);
     if (!whole_) got_.clear();
     return {};
@@ -540,7 +355,7 @@ class MiniBlockRead final : public PageRead {
 
   const PageContext context_;
   MiniBlockLayout layout_;  // until the state is there
-  const BufferPlan plan_;
+  const MiniBlockBuffers plan_;
   const RowRanges rows_;
   Stage stage_ = Stage::kStart;
   bool whole_ = false;  // the chunk buffer came with the tables
@@ -553,8 +368,8 @@ class MiniBlockRead final : public PageRead {
 
 Result<std::unique_ptr<PageRead>> StartMiniBlockRead(
     const PageContext& context, const MiniBlockLayout& layout, RowRanges rows) {
-  ROWFS_ASSIGN_OR_RETURN(const BufferPlan plan,
-                         BufferPlan::Make(layout, *context.page));
+  ROWFS_ASSIGN_OR_RETURN(const MiniBlockBuffers plan,
+                         MiniBlockBuffers::Make(layout, *context.page));
   return std::unique_ptr<PageRead>(
       new MiniBlockRead(context, layout, plan, std::move(rows)));
 }
