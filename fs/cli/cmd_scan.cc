@@ -239,7 +239,7 @@ class Scanner {
 
   static uint64_t WantedRows(const RecordBatch& batch) {
     uint64_t bytes = 1;
-    for (const Array& column : batch.columns) bytes += ArrayBytes(column);
+    for (const Array& column : batch.columns) bytes += RowBytes(column);
     const uint64_t rows = kBatchBytes / (bytes / batch.row_count + 1);
     return std::bit_floor(std::clamp<uint64_t>(rows, 1, kScanRowsMax));
   }

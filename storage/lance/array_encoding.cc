@@ -112,8 +112,8 @@ Result<Bytes> ArrayPage::Decompressed(const Encoding::Flat& flat,
                          object_.Read(where, ReadKind::kMetadata));
   Bytes all;
   ROWFS_RETURN_IF_ERROR(scheme == "zstd"
-                            ? DecompressZstd(bytes, DecodeLimit::Bytes(), &all)
-                            : DecompressLz4(bytes, DecodeLimit::Bytes(), &all));
+                            ? DecompressZstd(bytes, kDecodedBytesMax, &all)
+                            : DecompressLz4(bytes, kDecodedBytesMax, &all));
   Bytes values;
   for (const RowRange& range : rows) {
     const auto end = CheckedMul(range.end, bits / 8);
@@ -342,8 +342,10 @@ Result<Array> ArrayPage::Dictionary(const Encoding::Dictionary& dictionary,
                                     const RowRanges& rows) const {
   const uint64_t count = dictionary.num_dictionary_items();
   if (count == 0) return Corrupt("a dictionary without items");
+  std::optional<DecodeLimit> whole_page(kDecodedBytesMax);
   ROWFS_ASSIGN_OR_RETURN(const Array items,
                          Decode(dictionary.items(), type, {{0, count}}));
+  whole_page.reset();
   ROWFS_ASSIGN_OR_RETURN(std::vector<uint64_t> indices,
                          Integers(dictionary.indices(), rows));
   // Strings that the writer chose to encode so count from 1, and 0 is null;

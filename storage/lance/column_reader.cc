@@ -151,6 +151,7 @@ class FieldReader {
         }
         if (ranges.value().empty()) continue;
         for (const ByteRange& range : ranges.value()) bytes += range.size();
+        bytes -= one.leaf->pages[one.page]->table_bytes();
         ROWFS_RETURN_IF_ERROR(CheckLimit(bytes));
         counts.push_back(ranges.value().size());
         wanted.insert(wanted.end(), ranges.value().begin(),
@@ -194,7 +195,7 @@ class FieldReader {
       if (!part.ok()) return part.status().With(WhereRead(*leaf, i));
       parts.push_back(std::move(part).value());
       leaf->pages[i].reset();
-      bytes += ArrayBytes(parts.back());
+      bytes += RowBytes(parts.back());
       ROWFS_RETURN_IF_ERROR(CheckLimit(bytes));
     }
     Array chain;

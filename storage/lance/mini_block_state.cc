@@ -155,6 +155,8 @@ class StateBuilder {
 Result<std::shared_ptr<const MiniBlockState>> MiniBlockState::Build(
     const MiniBlockLayout& layout, const PageContext& context, ByteSpan words,
     ByteSpan dictionary, ByteSpan row_index) {
+  // Kept for all rows of the page, however few are read now.
+  const DecodeLimit whole_page(kDecodedBytesMax);
   return StateBuilder(layout, context).Build(words, dictionary, row_index);
 }
 

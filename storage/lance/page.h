@@ -78,6 +78,8 @@ class PageRead {
   // Take the bytes of the ranges wanted before, say which are wanted next. None
   // are: call Finish. kCorruption when the bytes contradict themselves.
   virtual Result<std::vector<ByteRange>> Next(std::vector<Bytes> got) = 0;
+  // Bytes of what was wanted last that any rows of the page would need.
+  virtual uint64_t table_bytes() const { return 0; }
   // The rows as a chain of the context's path, in order. Last call.
   virtual Result<Array> Finish() = 0;
 };

@@ -82,7 +82,10 @@ class MiniBlockRead final : public PageRead {
     if (state_ == nullptr) layout_ = layout;
   }
 
+  uint64_t table_bytes() const override { return table_bytes_; }
+
   Result<std::vector<ByteRange>> Next(std::vector<Bytes> got) override {
+    table_bytes_ = 0;
     got_.insert(got_.end(), std::make_move_iterator(got.begin()),
                 std::make_move_iterator(got.end()));
     if (stage_ == Stage::kStart) {
@@ -120,6 +123,7 @@ class MiniBlockRead final : public PageRead {
       wanted.push_back(page().buffers[plan_.dictionary]);
     }
     if (plan_.row_index != 0) wanted.push_back(page().buffers[plan_.row_index]);
+    for (const ByteRange& table : wanted) table_bytes_ += table.size();
     whole_ = page().buffers[1].size() <= kSmallPageBytes ||
              CountRows(rows_) == page().row_count;
     if (whole_) wanted.push_back(page().buffers[1]);
@@ -358,6 +362,7 @@ class MiniBlockRead final : public PageRead {
   const MiniBlockBuffers plan_;
   const RowRanges rows_;
   Stage stage_ = Stage::kStart;
+  uint64_t table_bytes_ = 0;
   bool whole_ = false;  // the chunk buffer came with the tables
   std::vector<Bytes> got_;
   std::shared_ptr<const MiniBlockState> state_;

@@ -62,11 +62,18 @@ class SparseRead final : public PageRead {
     }
   }
 
+  uint64_t table_bytes() const override {
+    return values_ != nullptr ? values_->table_bytes() : table_bytes_;
+  }
+
   Result<std::vector<ByteRange>> Next(std::vector<Bytes> got) override {
     if (!asked_) {
       asked_ = true;
-      return WantTables();
+      std::vector<ByteRange> wanted = WantTables();
+      for (const ByteRange& table : wanted) table_bytes_ += table.size();
+      return wanted;
     }
+    table_bytes_ = 0;
     if (structure_ == nullptr || !started_) {
       ROWFS_RETURN_IF_ERROR(TakeTables(got));
       ROWFS_RETURN_IF_ERROR(StartValues());
@@ -118,6 +125,7 @@ class SparseRead final : public PageRead {
     if (context_.page->row_count % width != 0) {
       return Corrupt("half a fixed-size list");
     }
+    const DecodeLimit whole_page(kDecodedBytesMax);
     ROWFS_ASSIGN_OR_RETURN(
         structure_,
         SparseStructure::Decode(layout_.structure().sparse(), *context_.path,
@@ -235,6 +243,7 @@ class SparseRead final : public PageRead {
   const size_t value_buffers_;
   RowRanges rows_;  // slots of the outermost layer
   const ColumnPath leaf_;
+  uint64_t table_bytes_ = 0;
   bool asked_ = false;
   bool started_ = false;
   Bytes indices_;

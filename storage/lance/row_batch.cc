@@ -19,7 +19,7 @@ Status ReadColumns(size_t columns, uint64_t rows,
                    std::vector<Array>* out) {
   for (size_t i = 0; i < columns; ++i) {
     ROWFS_ASSIGN_OR_RETURN(out->emplace_back(), read(i, rows));
-    *bytes += ArrayBytes(out->back());
+    *bytes += RowBytes(out->back());
     if (rows > 1 && *bytes > kBatchBytesMax) {
       return {Code::kResourceExhausted, "rows larger than a batch"};
     }

@@ -1,6 +1,5 @@
 #include "storage/lance/value_block.h"
 
-#include <algorithm>
 #include <bit>
 #include <cassert>
 #include <cstring>
@@ -222,7 +221,7 @@ void AppendOnes(uint64_t count, Bytes* to, uint64_t at) {
 }
 
 DecodeLimit::DecodeLimit(uint64_t bytes) : before_(decode_limit) {
-  decode_limit = std::min(before_, bytes);
+  decode_limit = bytes;  // also more: tables are not less for fewer rows
 }
 
 DecodeLimit::~DecodeLimit() { decode_limit = before_; }

@@ -14,5 +14,8 @@ namespace rowfs {
 // what several arrays share counts for each.
 uint64_t ArrayBytes(const Array& array);
 
+// The same without dictionaries: what grows with the rows.
+uint64_t RowBytes(const Array& array);
+
 }  // namespace rowfs
 #endif  // ROWFS_STORAGE_TABLE_ARRAY_BYTES_H_

@@ -53,6 +53,22 @@ TEST(RowBatch, OneRowIsReadHoweverLarge) {
   EXPECT_EQ(columns[0].length, 1U);
 }
 
+TEST(RowBatch, ADictionaryIsNotOfTheRows) {
+  ASSERT_OK_AND_ASSIGN(const Array words, Rows(1, 2 * kBatchBytesMax));
+  const auto dictionary = std::make_shared<const Array>(words);
+  RowBatch batch(8192, 8192);
+  for (int i = 0; i < 3; ++i) {
+    const auto read = batch.Read(1, 8192, [&](size_t, uint64_t rows) {
+      Array array{.type = MakeType(TypeId::kInt32), .length = rows};
+      array.data = std::make_shared<const Bytes>(4 * rows);
+      array.dictionary = dictionary;
+      return Result<Array>(std::move(array));
+    });
+    ASSERT_OK(read);
+    EXPECT_EQ(batch.rows(), 8192U);
+  }
+}
+
 TEST(RowBatch, OtherErrorsAreNotTriedAgain) {
   RowBatch batch(4, 16);
   int calls = 0;
@@ -69,7 +85,10 @@ TEST(DecodeLimit, HoldsOnItsThreadAndEndsWithIt) {
     const DecodeLimit limit(100);
     EXPECT_EQ(DecodedBytes(101, 8, "bytes").status().code(),
               Code::kResourceExhausted);
-    const DecodeLimit wider(1000);
+    {
+      const DecodeLimit inner(1000);
+      EXPECT_EQ(DecodeLimit::Bytes(), 1000U);
+    }
     EXPECT_EQ(DecodeLimit::Bytes(), 100U);
   }
   EXPECT_OK(DecodedBytes(101, 8, "bytes"));
