@@ -2,20 +2,22 @@
 // and no product. Names and sizes are in memory, a read is one pread of the
 // pack, nothing is ever asked twice, and files are opened without an answer.
 //
-//   bare_mount PACK INDEX MOUNTPOINT [threads]
+//   bare_mount PACK INDEX MOUNTPOINT [threads] [kept]
 //
 // INDEX has a line "PATH<TAB>OFFSET<TAB>SIZE" for each file; folders are those
 // of the paths. One thread answers, or with `threads` libfuse's loop of many.
-// Stays in the foreground until it is unmounted.
+// With `kept` folders are opened without an answer too, listed with attributes,
+// and their listings kept by the kernel: the least that many small folders
+// cost. Stays in the foreground until it is unmounted.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -85,6 +87,7 @@ class Files {
 
 Files files;  // filled before the mount answers
 int pack = -1;
+bool keep_folders = false;
 
 fuse_entry_param EntryOf(fuse_ino_t inode) {
   const Node& node = *files.Find(inode);
@@ -106,6 +109,9 @@ void OpInit(void*, fuse_conn_info* connection) {
       connection->capable & (FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO |
                              FUSE_CAP_PARALLEL_DIROPS);
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_AUTO_INVAL_DATA);
+  if (keep_folders) {
+    connection->want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS_AUTO);
+  }
 }
 
 void OpLookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
@@ -147,6 +153,14 @@ void List(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
     used += needed;
   }
   fuse_reply_buf(request, buffer.data(), used);
+}
+
+void OpOpenDir(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
+  if (keep_folders) {
+    fuse_reply_err(request, ENOSYS);
+  } else {
+    fuse_reply_open(request, info);
+  }
 }
 
 void OpReadDir(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
@@ -200,6 +214,7 @@ int Serve(const char* mountpoint, bool threads) {
   ops.init = OpInit;
   ops.lookup = OpLookup;
   ops.getattr = OpGetAttr;
+  ops.opendir = OpOpenDir;
   ops.readdir = OpReadDir;
   ops.readdirplus = OpReadDirPlus;
   ops.open = OpOpen;
@@ -228,7 +243,8 @@ int Serve(const char* mountpoint, bool threads) {
 
 int main(int argc, char** argv) {
   if (argc < 4) {
-    std::fprintf(stderr, "usage: bare_mount PACK INDEX MOUNTPOINT [threads]\n");
+    std::fprintf(stderr,
+                 "usage: bare_mount PACK INDEX MOUNTPOINT [threads] [kept]\n");
     return 2;
   }
   pack = open(argv[1], O_RDONLY | O_CLOEXEC);
@@ -236,5 +252,9 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s: cannot be read\n", pack < 0 ? argv[1] : argv[2]);
     return 1;
   }
-  return Serve(argv[3], argc > 4 && std::strcmp(argv[4], "threads") == 0);
+  const auto has = [&](std::string_view word) {
+    return std::find(argv + 4, argv + argc, word) != argv + argc;
+  };
+  keep_folders = has("kept");
+  return Serve(argv[3], has("threads"));
 }

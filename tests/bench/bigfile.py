@@ -74,6 +74,9 @@ def main():
             if words and not shutil.which(words[0]):
                 notes.append(f"{name}: not installed")
                 continue
+            if mounts.seconds_left() < 20:
+                notes.append(f"{name}: left out, no time")
+                continue
             try:
                 figures[name] = measure(
                     lambda: mounts.Mount(words, sources, kind, below, folder),

@@ -28,12 +28,14 @@ Status ReadSlice(std::span<const Wanted> wanted, std::atomic<uint64_t>* bytes) {
     ROWFS_ASSIGN_OR_RETURN(const uint64_t member, blob.pack->Find(blob.key));
     ROWFS_ASSIGN_OR_RETURN(const BlobSource source,
                            blob.pack->OpenMember(member));
-    buffer.resize(source.range.size());
-    if (!buffer.empty()) {
-      ROWFS_RETURN_IF_ERROR(
-          source.reader->ReadAt(source.range.begin, buffer, ReadKind::kData));
+    const uint64_t size = source.range.size();
+    if (buffer.size() < size) buffer.resize(size);
+    if (size != 0) {
+      ROWFS_RETURN_IF_ERROR(source.reader->ReadAt(
+          source.range.begin, MutableByteSpan(buffer).first(size),
+          ReadKind::kData));
     }
-    *bytes += buffer.size();
+    *bytes += size;
   }
   return {};
 }

@@ -134,7 +134,7 @@ def theirs(python, host, chosen, folder, report):
     Counting.take()
     done = subprocess.run(
         [python, "-c", PEER, host + "/pack", folder + "/keys.json", host],
-        capture_output=True, text=True, timeout=200)
+        capture_output=True, text=True, timeout=max(mounts.seconds_left(), 1))
     server.shutdown()
     if done.returncode:
         raise mounts.Failed(done.stderr.strip().split("\n")[-1])
