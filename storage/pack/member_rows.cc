@@ -16,15 +16,15 @@ constexpr size_t kSampleColumnsMax = 4096;
 constexpr size_t kSkippedNamesMax = 100;
 constexpr uint32_t kNoRow = std::numeric_limits<uint32_t>::max();
 
-std::string LowerCase(std::string_view text) {
-  std::string lower(text);
+}  // namespace
+
+std::string SampleSuffix(std::string_view suffix) {
+  std::string lower(suffix);
   std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
   return lower;
 }
-
-}  // namespace
 
 MemberKey SplitMemberName(std::string_view name) {
   const size_t base = name.rfind('/') + 1;  // npos + 1 == 0
@@ -268,7 +268,7 @@ class MemberRows::Maker {
 std::string MemberRows::SuffixOf(std::string_view name) const {
   if (rule_ == RowRule::kMember) return {};
   const std::string_view suffix = SplitMemberName(name).suffix;
-  return rule_ == RowRule::kSample ? LowerCase(suffix) : std::string(suffix);
+  return rule_ == RowRule::kSample ? SampleSuffix(suffix) : std::string(suffix);
 }
 
 std::pair<uint64_t, uint64_t> MemberRows::Range(uint64_t row) const {

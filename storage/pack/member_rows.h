@@ -35,6 +35,8 @@ MemberKey SplitMemberName(std::string_view name);
 // Whether WebDataset takes the member: it has a suffix, and neither a folder
 // nor its own name is of the form __x__.
 bool IsSampleMember(std::string_view name);
+// The suffix of a sample's member as its column has it: in lower case.
+std::string SampleSuffix(std::string_view suffix);
 
 class MemberRows {
  public:

@@ -1,6 +1,6 @@
 // The members of a shard in memory, in the order of its directory, at about ten
 // bytes each: names are coded against their neighbours, offsets against where
-// the member before ends. Blocks of 32 can be decoded on their own, so that any
+// the member before ends. Blocks of 16 can be decoded on their own, so that any
 // member costs about a microsecond.
 //
 // Immutable once built; thread-safe to read.
@@ -8,6 +8,7 @@
 #define ROWFS_STORAGE_PACK_MEMBER_TABLE_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +56,10 @@ struct Member {
   }
 };
 
+// Told of members as they are found in a shard that is known up to `bytes`; an
+// error ends the search.
+using TarObserver = std::function<Status(const Member& member, uint64_t bytes)>;
+
 class MemberTable {
  public:
   uint64_t size() const { return count_; }
@@ -85,7 +90,7 @@ class MemberTable {
 
  private:
   friend class MemberTableBuilder;
-  static constexpr uint64_t kBlock = 32;
+  static constexpr uint64_t kBlock = 16;
 
   // Decode the member at `at`, given the one before (if not first of a block).
   // False when it does not decode.
@@ -103,6 +108,8 @@ class MemberTableBuilder {
   explicit MemberTableBuilder(uint64_t alignment);
   void Add(const Member& member);
   MemberTable Finish();
+  // What was added so far.
+  const MemberTable& table() const { return table_; }
 
  private:
   MemberTable table_;

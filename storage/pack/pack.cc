@@ -25,9 +25,10 @@ std::optional<PackReference> ParsePackReference(std::string_view text) {
 }
 
 Result<std::shared_ptr<const Pack>> OpenPack(const Location& location,
-                                             const OpenContext& context) {
+                                             const OpenContext& context,
+                                             const TarObserver& found) {
   if (ShardKindOf(location.path) == ShardKind::kTar) {
-    return OpenTar(location, context);
+    return OpenTar(location, context, found);
   }
   Result<std::shared_ptr<const Pack>> zip = OpenZip(location, context);
   if (zip.ok() || ShardKindOf(location.path) == ShardKind::kZip ||

@@ -64,9 +64,10 @@ class Pack : public std::enable_shared_from_this<Pack> {
 // costs its tail (256 KiB, and the rest of a longer directory), a tar one pass
 // over its headers. With a cache directory the index of a tar, and of
 // a remote zip whose directory is longer than its tail, is kept there.
-// kCorruption, kUnsupported name the shard.
+// kCorruption, kUnsupported name the shard. `found`: see OpenTar.
 Result<std::shared_ptr<const Pack>> OpenPack(const Location& location,
-                                             const OpenContext& context);
+                                             const OpenContext& context,
+                                             const TarObserver& found = {});
 
 }  // namespace rowfs
 #endif  // ROWFS_STORAGE_PACK_PACK_H_

@@ -25,6 +25,8 @@ constexpr std::string_view kNameColumn = "rowfs:name_column";
 constexpr std::string_view kNameSuffix = "rowfs:name_suffix";
 constexpr std::string_view kMediaType = "rowfs:media_type";
 constexpr std::string_view kViews = "rowfs:views";
+constexpr std::string_view kByMagic = "by_magic";
+constexpr std::string_view kWebDataset = "webdataset";
 constexpr std::string_view kNoFile = "rowfs:no_file";
 constexpr std::string_view kQuick = "rowfs:quick";
 
@@ -39,6 +41,13 @@ Field MakeField(std::string name, TypeId type) {
   field.name = std::move(name);
   field.type = MakeType(type);
   return field;
+}
+
+// What identifies a shard, for a fingerprint.
+void AppendShard(std::string_view name, const ObjectMeta& meta, Bytes* facts) {
+  AppendText(facts, std::string(name) + '\0' + meta.etag + '\0' +
+                        std::to_string(meta.size) + '\0' +
+                        std::to_string(meta.mtime_ns) + '\n');
 }
 
 class PackSource final : public TableSource, public FileRows {
@@ -122,7 +131,7 @@ void DescribeFiles(std::string_view suffix, bool remote, Field* field) {
   if (remote || IsValueExtension(extension)) {
     field->metadata.emplace_back(kViews, "none");
   } else if (IsVagueExtension(extension)) {
-    field->metadata.emplace_back(kViews, "by_magic");
+    field->metadata.emplace_back(kViews, kByMagic);
   } else if (IsPictureExtension(extension)) {
     field->metadata.emplace_back(kViews, "by_name");
   }
@@ -173,9 +182,9 @@ void PackSource::MakeFingerprint() {
   AppendText(&facts, format_);
   for (size_t i = 0; i < rows_.packs().size(); ++i) {
     const Pack& pack = *rows_.packs()[i];
-    AppendText(&facts, shard_names_[i] + '\0' + pack.meta().etag + '\0' +
-                           std::to_string(pack.meta().size) + '\0' +
-                           std::to_string(pack.meta().mtime_ns) + '\n');
+    AppendShard(shard_names_[i], pack.meta(), &facts);
+    // The index of a tar is known long after its rows are first shown.
+    if (pack.kind() == "tar" && !pack.meta().etag.empty()) continue;
     // What the index was made of, for stores that know no etag.
     Bytes members;
     pack.members().Encode(&members);
@@ -395,7 +404,7 @@ Result<BlobSource> PackSource::OpenBlob(const BlobCell& cell) {
 // alone, unless there is no other: then it is left out of the list, and
 // `damaged` says why.
 Result<std::vector<std::shared_ptr<const Pack>>> OpenAll(
-    ShardList* list, const OpenContext& context,
+    ShardList* list, const OpenContext& context, const TarObserver& found,
     std::vector<std::string>* damaged) {
   const std::vector<Location>& shards = list->shards;
   std::vector<Status> errors(shards.size());
@@ -403,7 +412,8 @@ Result<std::vector<std::shared_ptr<const Pack>>> OpenAll(
   std::vector<std::function<Status()>> tasks;
   for (size_t i = 0; i < shards.size(); ++i) {
     tasks.push_back([&, i]() -> Status {
-      Result<std::shared_ptr<const Pack>> pack = OpenPack(shards[i], context);
+      Result<std::shared_ptr<const Pack>> pack =
+          OpenPack(shards[i], context, found);
       errors[i] = pack.status();
       if (pack.ok()) packs[i] = std::move(pack).value();
       const Code code = errors[i].code();
@@ -435,7 +445,8 @@ Result<std::vector<std::shared_ptr<const Pack>>> OpenAll(
 Result<std::unique_ptr<TableSource>> OpenRows(const Location& location,
                                               const std::string& format,
                                               RowRule rule,
-                                              const OpenContext& context) {
+                                              const OpenContext& context,
+                                              const TarObserver& found = {}) {
   ROWFS_ASSIGN_OR_RETURN(ShardList list, ListShards(location, false));
   std::vector<std::shared_ptr<const Pack>> packs;
   std::vector<std::string> damaged;
@@ -445,7 +456,7 @@ Result<std::unique_ptr<TableSource>> OpenRows(const Location& location,
                            OpenFolderPack(location, context));
     list.names = {""};
   } else {
-    ROWFS_ASSIGN_OR_RETURN(packs, OpenAll(&list, context, &damaged));
+    ROWFS_ASSIGN_OR_RETURN(packs, OpenAll(&list, context, found, &damaged));
   }
   ROWFS_ASSIGN_OR_RETURN(MemberRows rows, MemberRows::Make(packs, rule));
   if (rule == RowRule::kSample && rows.row_count() == 0 &&
@@ -500,6 +511,28 @@ TableFormat MakeFormat(std::string name, RowRule rule,
 
 }  // namespace
 
+Result<std::unique_ptr<TableSource>> OpenWebDataset(const Location& location,
+                                                    const OpenContext& context,
+                                                    const TarObserver& found) {
+  return OpenRows(location, std::string(kWebDataset), RowRule::kSample, context,
+                  found);
+}
+
+std::string WebDatasetFingerprint(const Location& location,
+                                  const ObjectMeta& meta) {
+  Bytes facts;
+  AppendText(&facts, kWebDataset);
+  AppendShard(location.path.substr(location.path.rfind('/') + 1), meta, &facts);
+  return ToHex(Sha256(facts));
+}
+
+bool HasPlainFiles(std::string_view suffix, bool remote) {
+  Field field;
+  DescribeFiles(suffix, remote, &field);
+  const auto views = field.FindMetadata(kViews);
+  return views && *views != kByMagic;
+}
+
 std::vector<TableFormat> PackFormats() {
   const auto shards = [](ShardKind kind) {
     return [kind](const Location& location) -> Result<bool> {
@@ -513,7 +546,8 @@ std::vector<TableFormat> PackFormats() {
                                      : list.tars > 0 && list.zips == 0;
     };
   };
-  return {MakeFormat("webdataset", RowRule::kSample, shards(ShardKind::kTar)),
+  return {MakeFormat(std::string(kWebDataset), RowRule::kSample,
+                     shards(ShardKind::kTar)),
           MakeFormat("blobpack", RowRule::kStem, shards(ShardKind::kZip)),
           MakeFormat("blobpack-members", RowRule::kMember,
                      [](const Location&) { return false; })};

@@ -6,8 +6,12 @@
 #ifndef ROWFS_STORAGE_PACK_PACK_SOURCE_H_
 #define ROWFS_STORAGE_PACK_PACK_SOURCE_H_
 
+#include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "storage/pack/member_table.h"
 #include "storage/table/table_source.h"
 
 namespace rowfs {
@@ -21,6 +25,18 @@ namespace rowfs {
 // Opening costs the tail of each zip and one pass over the headers of each tar;
 // no format knows versions.
 std::vector<TableFormat> PackFormats();
+
+// A tar as "webdataset" opens it, for who wants to know its members before.
+Result<std::unique_ptr<TableSource>> OpenWebDataset(const Location& location,
+                                                    const OpenContext& context,
+                                                    const TarObserver& found);
+// What the fingerprint of that will be. Requires: an etag.
+std::string WebDatasetFingerprint(const Location& location,
+                                  const ObjectMeta& meta);
+
+// Whether files with this suffix have no listed views, nor names that depend on
+// what is in them.
+bool HasPlainFiles(std::string_view suffix, bool remote);
 
 }  // namespace rowfs
 #endif  // ROWFS_STORAGE_PACK_PACK_SOURCE_H_

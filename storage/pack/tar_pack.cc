@@ -6,12 +6,10 @@
 #include "storage/pack/index_file.h"
 #include "storage/pack/member_store.h"
 #include "storage/pack/name_finder.h"
-#include "storage/pack/tar_scan.h"
 
 namespace rowfs {
 namespace {
 
-constexpr std::string_view kIndexKind = "tar 1";
 constexpr uint64_t kRemoteGapBytes = 512 << 10;
 constexpr uint64_t kRemoteChunkBytes = 4 << 20;
 
@@ -209,7 +207,8 @@ TarInput InputOf(const ObjectReader& shard, CompressedReader* content) {
 }  // namespace
 
 Result<std::shared_ptr<const Pack>> OpenTar(const Location& location,
-                                            const OpenContext& context) {
+                                            const OpenContext& context,
+                                            const TarObserver& found) {
   // Shards are opened by the pool's own tasks, which must not wait for others;
   // and a pass over a file is nothing to keep in the cache.
   ReadContext alone = context.read;
@@ -224,7 +223,7 @@ Result<std::shared_ptr<const Pack>> OpenTar(const Location& location,
     ROWFS_RETURN_IF_ERROR(scanned->ReadAt(0, head, ReadKind::kMetadata));
   }
   const std::optional<Compression> compression = CompressionOf(head);
-  const std::string key = IndexKey(kIndexKind, location, meta);
+  const std::string key = IndexKey(kTarIndexKind, location, meta);
   if (const auto kept = LoadIndex(context.cache_directory, key)) {
     std::vector<Checkpoint> points;
     Result<TarContents> contents = DecodeContents(*kept, &points);
@@ -238,9 +237,9 @@ Result<std::shared_ptr<const Pack>> OpenTar(const Location& location,
   }
   std::unique_ptr<CompressedReader> content =
       compression ? MakeContent(scanned, *compression, {}) : nullptr;
-  ROWFS_ASSIGN_OR_RETURN(
-      TarContents contents,
-      ScanTar(InputOf(*scanned, content.get()), location.uri()));
+  TarInput input = InputOf(*scanned, content.get());
+  input.found = found;
+  ROWFS_ASSIGN_OR_RETURN(TarContents contents, ScanTar(input, location.uri()));
   std::vector<Checkpoint> points;
   if (content) points = content->checkpoints();
   SaveIndex(context.cache_directory, key, EncodeContents(contents, points));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace rowfs {
 namespace {
@@ -148,8 +149,8 @@ Status Scanner::Flush() {
     Damage("the tar is cut off inside " + pending_->name);
   }
   builder_.Add(*pending_);
-  pending_.reset();
-  return {};
+  const Member member = *std::exchange(pending_, {});
+  return input_.found ? input_.found(member, at_) : Status();
 }
 
 Result<Bytes> Scanner::Payload(uint64_t size, uint64_t size_max) {

@@ -31,6 +31,9 @@ struct TarInput {
   // stream, little for a local file, latency times bandwidth for a remote one.
   uint64_t gap_bytes = 32 << 10;
   uint64_t chunk_bytes = 1 << 20;
+  // Called for each member once it is known, links as they stand; the tar is
+  // known up to `bytes`. An error ends the scan. May be null.
+  TarObserver found;
 };
 
 // Members in the order they stand, also behind zero blocks (concatenated tars);

@@ -38,7 +38,7 @@ bool SameName(std::string_view local, std::string_view central) {
       });
 }
 
-constexpr std::string_view kIndexKind = "zip 1";
+constexpr std::string_view kIndexKind = "zip 2";
 
 Bytes EncodeContents(const ZipContents& contents) {
   Bytes out;
