@@ -56,9 +56,10 @@ Result<MountOptions> ParseMountOptions(const Args& args) {
 Status Serve(Env& env, const Args& args, MountOptions options, Logger& log,
              const std::function<void()>& ready) {
   options.log = &log;
-  ROWFS_ASSIGN_OR_RETURN(const auto session,
-                         TreeSession::Open(args, &log, &env));
-  options.source = session->dataset().source();
+  ROWFS_ASSIGN_OR_RETURN(
+      const auto session,
+      TreeSession::Open(args, &log, &env, TreeSession::Begin::kEarly));
+  options.source = session->source();
   if (const std::string why = session->catalog_problem(); !why.empty()) {
     log.Log(LogLevel::kWarn, "catalog", why);
   }
@@ -73,12 +74,15 @@ Status Serve(Env& env, const Args& args, MountOptions options, Logger& log,
   ROWFS_ASSIGN_OR_RETURN(const auto fuse,
                          FuseSession::Mount(session->tree(), options));
   std::optional<Follower> follower;
-  return fuse->Run([&] {
+  const Status status = fuse->Run([&] {
     if (seconds) {
       follower.emplace(session->tree(), session->dataset(), log, *seconds);
     }
     ready();
   });
+  // Before the requests that wait for it are waited for.
+  session->Stop();
+  return status;
 }
 
 int ServeInForeground(Env& env, const Args& args, const MountOptions& options) {

@@ -309,7 +309,8 @@ constexpr Command kCommands[] = {
      kTreeFlags, 2, 100'000, CmdPrefetch},
     {"bench", "NAME", "measure against peers in the same run",
      "Prints one JSON object a figure: ours, the peer's, the ratio. NAME: "
-     "audio, blobs,\nencodings, frames, images, layouts, packs, windows.",
+     "audio,\nbigfile, blobs, documents, encodings, frames, images, layouts, "
+     "million,\nmounts, packs, remote_packs, windows.",
      kBenchFlags, 1, 1, CmdBench},
 };
 

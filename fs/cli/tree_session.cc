@@ -12,6 +12,10 @@
 namespace rowfs {
 namespace {
 
+// Shorter tars are looked through before anyone can ask.
+constexpr uint64_t kEarlyBytesMin = 64 << 20;
+constexpr uint64_t kEarlyRemoteBytesMin = 8 << 20;
+
 constexpr size_t kAheadThreads = 2;
 constexpr size_t kPrefetchThreads = 16;
 
@@ -74,10 +78,9 @@ std::string TreeSession::StatsText() {
     text += std::string(name) + std::string(labels) + " " + value + "\n";
   };
   ReadStats& stats = session_->stats();
-  const std::string source = dataset_->source();
-  const size_t colon = source.find("://");
+  const size_t colon = source_.find("://");
   const std::string store =
-      colon == source.npos ? "file" : source.substr(0, colon);
+      colon == source_.npos ? "file" : source_.substr(0, colon);
   const std::string data = "{store=\"" + store + "\",kind=\"data\"}";
   const std::string metadata = "{store=\"" + store + "\",kind=\"metadata\"}";
   add("rowfs_store_requests_total", "counter", data,
@@ -92,6 +95,15 @@ std::string TreeSession::StatsText() {
       std::to_string(stats.cache_hits));
   add("rowfs_cache_misses_total", "counter", "",
       std::to_string(stats.cache_misses));
+  if (early_ != nullptr) {
+    const EarlyRows::Found found = early_->found();
+    add("rowfs_index_rows", "gauge", "", std::to_string(found.rows));
+    add("rowfs_index_bytes", "gauge", "{state=\"done\"}",
+        std::to_string(found.bytes));
+    add("rowfs_index_bytes", "gauge", "{state=\"all\"}",
+        std::to_string(found.bytes_total));
+  }
+  if (!whole_) return text;
   add("rowfs_decode_seconds_total", "counter", "",
       std::to_string(static_cast<double>(renderer_->decode_ns()) / 1e9));
   add("rowfs_memory_bytes", "gauge", "",
@@ -100,7 +112,8 @@ std::string TreeSession::StatsText() {
 }
 
 Result<std::unique_ptr<TreeSession>> TreeSession::Open(const Args& args,
-                                                       Logger* log, Env* env) {
+                                                       Logger* log, Env* env,
+                                                       Begin begin) {
   auto self = std::unique_ptr<TreeSession>(new TreeSession());
   ROWFS_ASSIGN_OR_RETURN(self->session_,
                          Session::Make(args, args.Get("--format"), log));
@@ -114,6 +127,9 @@ Result<std::unique_ptr<TreeSession>> TreeSession::Open(const Args& args,
   options.exact_stat = args.Has("--exact-stat");
   options.log = log;
   options.config_json = WriteJson(MountConfig(args));
+  options.stats_text = [raw = self.get()] { return raw->StatsText(); };
+  self->log_ = log;
+  if (begin == Begin::kEarly && self->BeginEarly(args, options)) return self;
 
   {
     std::optional<OpeningProgress> opening;
@@ -125,44 +141,98 @@ Result<std::unique_ptr<TreeSession>> TreeSession::Open(const Args& args,
     ROWFS_ASSIGN_OR_RETURN(options.views.emplace_back(),
                            ReadView(session.stores(), *self->dataset_, view));
   }
+  self->source_ = self->dataset_->source();
+  ROWFS_ASSIGN_OR_RETURN(self->tree_, self->MakeTree(args, std::move(options)));
+  self->whole_ = true;
+  return self;
+}
+
+TreeSession::~TreeSession() { Stop(); }
+
+// Whether it was: options that are about the whole table, and whatever is no
+// such tar, are for the usual way.
+bool TreeSession::BeginEarly(const Args& args, const TreeOptions& options) {
+  const std::string format = args.Get("--format");
+  for (const std::string_view flag :
+       {"--name-column", "--view", "--follow", "--exact-stat", "--index"}) {
+    if (args.Has(flag)) return false;
+  }
+  if (!format.empty() && format != "webdataset") return false;
+  const auto location = session_->stores().Resolve(args.operands[0]);
+  if (!location.ok()) return false;
+  const bool remote = location.value().store->capabilities().remote;
+  early_ = EarlyTar::Begin(location.value(), session_->MakeOpenContext(),
+                           remote ? kEarlyRemoteBytesMin : kEarlyBytesMin);
+  if (early_ == nullptr) return false;
+  source_ = location.value().uri();
+  TreeOptions both = options;  // of the early tree and of the whole one
+  both.mtime_ns = TimeOf(source_);
+  if (both.mtime_ns == 0) both.mtime_ns = RealClock().NowNs();
+  tree_ = Tree::MakeEarly(early_, both);
+  opener_ = std::make_unique<ThreadPool>(1, 1);
+  opener_->Submit([this, args, both] { FinishEarly(args, both); });
+  return true;
+}
+
+void TreeSession::FinishEarly(const Args& args, TreeOptions options) {
+  const auto finish = [&]() -> Result<std::unique_ptr<Tree>> {
+    ROWFS_ASSIGN_OR_RETURN(auto table, early_->Finish());
+    ROWFS_ASSIGN_OR_RETURN(
+        dataset_, Dataset::Make(source_, std::move(table), DatasetOptions()));
+    tree_->KeepNames(&options);
+    return MakeTree(args, std::move(options));
+  };
+  Result<std::unique_ptr<Tree>> tree = finish();
+  if (log_ != nullptr) {
+    if (tree.ok()) {
+      log_->Log(LogLevel::kInfo, "index",
+                "looked through " + source_ + ": " +
+                    std::to_string(dataset_->row_count()) + " rows");
+    } else {
+      log_->Log(LogLevel::kError, "index", tree.status().message());
+    }
+  }
+  whole_ = tree.ok();
+  tree_->Complete(std::move(tree));
+}
+
+Result<std::unique_ptr<Tree>> TreeSession::MakeTree(const Args& args,
+                                                    TreeOptions options) {
+  Session& session = *session_;
   ROWFS_ASSIGN_OR_RETURN(PluginRegistry * plugins, session.Plugins());
-  const std::string base = SplitVersion(self->dataset_->source()).first;
-  options.mtime_ns = TimeOf(base);
+  const std::string base = SplitVersion(dataset_->source()).first;
+  if (options.mtime_ns == 0) options.mtime_ns = TimeOf(base);
   // No other format keeps its versions.
-  if (self->dataset_->table().format() == "lance") {
+  if (dataset_->table().format() == "lance") {
     options.open_version = [&session, base](uint64_t version) {
       return session.OpenDataset(base + "@v" + std::to_string(version));
     };
   }
-  options.stored_only =
-      !options.open_version && HoldsStoredFilesOnly(*self->dataset_);
-  self->catalogs_ = OpenCatalogs(session, *self->dataset_, args.Get("--index"));
-  const Catalogs& catalogs = self->catalogs_;
-  self->sizes_ = std::make_unique<CatalogSizes>(catalogs);
-  self->values_ = std::make_unique<CatalogValues>(self->dataset_, catalogs);
-  options.values = self->values_.get();
+  // The kernel was told already that files are opened.
+  options.stored_only = early_ == nullptr && !options.open_version &&
+                        HoldsStoredFilesOnly(*dataset_);
+  catalogs_ = OpenCatalogs(session, *dataset_, args.Get("--index"));
+  const Catalogs& catalogs = catalogs_;
+  sizes_ = std::make_unique<CatalogSizes>(catalogs);
+  values_ = std::make_unique<CatalogValues>(dataset_, catalogs);
+  options.values = values_.get();
   if (!options.name_column.empty()) {
-    self->names_ =
-        CatalogNames::Find(*self->dataset_, options.name_column, catalogs);
-    options.names = self->names_.get();
+    names_ = CatalogNames::Find(*dataset_, options.name_column, catalogs);
+    options.names = names_.get();
   }
-  self->indexer_ = std::make_unique<CatalogIndexer>(catalogs, *plugins);
-  options.indexer = self->indexer_.get();
+  indexer_ = std::make_unique<CatalogIndexer>(catalogs, *plugins);
+  options.indexer = indexer_.get();
   // Indexing reads a file from end to end: not what a walk through all folders
   // may cost on a network.
-  options.list_unindexed = self->dataset_->source().find("://") == base.npos;
-  self->ahead_pool_ = std::make_unique<ThreadPool>(kAheadThreads, 8);
-  self->prefetch_pool_ = std::make_unique<ThreadPool>(kPrefetchThreads, 10'000);
-  options.prefetch_pool = self->prefetch_pool_.get();
+  options.list_unindexed = dataset_->source().find("://") == base.npos;
+  ahead_pool_ = std::make_unique<ThreadPool>(kAheadThreads, 8);
+  prefetch_pool_ = std::make_unique<ThreadPool>(kPrefetchThreads, 10'000);
+  options.prefetch_pool = prefetch_pool_.get();
   RenderLimits limits;
   limits.cache_bytes_max = session.memory_bytes() / 4;
-  self->renderer_ = std::make_unique<Renderer>(limits, self->ahead_pool_.get(),
-                                               self->sizes_.get());
-  options.stats_text = [raw = self.get()] { return raw->StatsText(); };
-  ROWFS_ASSIGN_OR_RETURN(self->tree_,
-                         Tree::Make(self->dataset_, *plugins, *self->renderer_,
-                                    std::move(options)));
-  return self;
+  renderer_ =
+      std::make_unique<Renderer>(limits, ahead_pool_.get(), sizes_.get());
+  return Tree::Make(dataset_, *plugins, *renderer_, std::move(options));
 }
 
 }  // namespace rowfs

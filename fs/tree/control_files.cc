@@ -87,6 +87,12 @@ std::string DatasetText(const Dataset& dataset) {
   return WriteJson(about) + "\n";
 }
 
+std::string LogText(const Logger& log) {
+  std::string text;
+  for (const std::string& line : log.Recent()) text += line + "\n";
+  return text;
+}
+
 void ErrorCounters::Count(std::string_view errno_name) {
   const MutexLock lock(mu_);
   const auto found = counts_.find(errno_name);

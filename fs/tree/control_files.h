@@ -14,6 +14,7 @@
 
 #include "fs/tree/tree_options.h"
 #include "index/dataset/dataset.h"
+#include "storage/base/log.h"
 #include "storage/base/sync.h"
 
 namespace rowfs {
@@ -37,6 +38,9 @@ bool IsChanging(ControlFile file);
 std::string SchemaText(const Dataset& dataset);
 // What the dataset is: source, format, version, rows, as JSON.
 std::string DatasetText(const Dataset& dataset);
+
+// The last lines of the log.
+std::string LogText(const Logger& log);
 
 // Errors as programs saw them, by errno name.
 class ErrorCounters {

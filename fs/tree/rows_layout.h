@@ -18,7 +18,11 @@ class RowsLayout {
   static constexpr uint64_t kFlatRowsMax = 10'000;
   static constexpr uint64_t kShardRows = 1'000;
 
-  RowsLayout(uint64_t row_count, TreeOptions::Rows rows);
+  static constexpr size_t kDigitsMin = 6;
+
+  // `digits` 0: as many as the last row needs, at least kDigitsMin. With fewer
+  // the names of later rows are as long as they have to be.
+  RowsLayout(uint64_t row_count, TreeOptions::Rows rows, size_t digits = 0);
 
   uint64_t row_count() const { return row_count_; }
   bool sharded() const { return sharded_; }
@@ -30,6 +34,8 @@ class RowsLayout {
   std::string NumberName(uint64_t row) const;
   // The row's number without its last three digits: "042".
   std::string ShardName(uint64_t shard) const;
+  // The way from rows/ to the row's folder: "042/042042".
+  std::string PathOf(uint64_t row) const;
   // Absent unless `name` is exactly the name of a shard that exists.
   std::optional<uint64_t> FindShard(std::string_view name) const;
   // The row that `name`, decimal digits however padded, is the number of;

@@ -52,7 +52,7 @@ Snapshot::Snapshot(std::shared_ptr<Dataset> dataset, PluginRegistry& plugins,
       options_(options),
       slot_(slot),
       mtime_ns_(TimeOf(dataset_->table(), mtime_ns)),
-      layout_(dataset_->row_count(), options.rows),
+      layout_(dataset_->row_count(), options.rows, options.row_digits),
       hash_(Hash64(AsBytes(dataset_->table().fingerprint()))),
       quick_(IsQuick(*dataset_)),
       values_(slot == 0 ? options.values : nullptr) {
@@ -92,6 +92,7 @@ Result<std::string> Snapshot::RowName(uint64_t row, Wait wait) {
 }
 
 Result<std::string> Snapshot::RowPath(uint64_t row, Wait wait) {
+  if (!name_column_) return layout_.PathOf(row);
   ROWFS_ASSIGN_OR_RETURN(std::string name, RowName(row, wait));
   if (!layout_.sharded()) return name;
   return layout_.ShardName(row / RowsLayout::kShardRows) + "/" + name;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "fs/tree/early_tree.h"
 #include "fs/tree/tree_state.h"
 #include "index/dataset/names.h"
 #include "storage/base/clock.h"
@@ -127,77 +128,171 @@ Result<std::unique_ptr<Tree>> Tree::Make(std::shared_ptr<Dataset> dataset,
       std::move(dataset), plugins, renderer, std::move(options))));
 }
 
-Tree::Tree(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Tree::Tree(std::unique_ptr<State> state)
+    : state_(std::move(state)), whole_(state_.get()) {}
+Tree::Tree(std::unique_ptr<EarlyTree> early) : early_(std::move(early)) {}
 Tree::~Tree() = default;
 
-Result<Entry> Tree::Lookup(NodeId parent, std::string_view name, Wait wait) {
-  return state_->Lookup(parent, name, wait);
+std::unique_ptr<Tree> Tree::MakeEarly(std::shared_ptr<const EarlyRows> rows,
+                                      TreeOptions options) {
+  if (options.mtime_ns == 0) options.mtime_ns = RealClock().NowNs();
+  return std::unique_ptr<Tree>(new Tree(
+      std::make_unique<EarlyTree>(std::move(rows), std::move(options))));
 }
 
-void Tree::Forget(NodeId node, uint64_t count) { state_->Forget(node, count); }
+void Tree::KeepNames(TreeOptions* options) { early_->Seal(options); }
+
+void Tree::Complete(Result<std::unique_ptr<Tree>> whole) {
+  {
+    const MutexLock lock(mu_);
+    // Whatever it was, no name is absent because of it.
+    if (!whole.ok()) {
+      failure_ =
+          Status(Code::kUnavailable, std::string(whole.status().message()));
+    } else {
+      state_ = std::move(whole.value()->state_);
+      whole_ = state_.get();
+    }
+  }
+  completed_.NotifyAll();
+}
+
+Status Tree::WaitForWhole() const {
+  const MutexLock lock(mu_);
+  while (whole_ == nullptr && failure_.ok()) completed_.Wait(mu_);
+  return failure_;
+}
+
+template <typename Value, typename Early, typename Whole>
+Value Tree::Ask(Wait wait, const Early& early, const Whole& whole) const {
+  if (State* const state = whole_) return whole(*state);
+  if (auto answer = early(*early_)) return *std::move(answer);
+  if (wait == Wait::kNo) return WouldWait();
+  ROWFS_RETURN_IF_ERROR(WaitForWhole());
+  return whole(*whole_);
+}
+
+Result<Entry> Tree::Lookup(NodeId parent, std::string_view name, Wait wait) {
+  return Ask<Result<Entry>>(
+      wait, [&](EarlyTree& tree) { return tree.Lookup(parent, name, wait); },
+      [&](State& state) { return state.Lookup(parent, name, wait); });
+}
+
+void Tree::Forget(NodeId node, uint64_t count) {
+  // Nothing of an early tree is counted.
+  if (State* const state = whole_) state->Forget(node, count);
+}
 
 Result<Attributes> Tree::GetAttr(NodeId node, Wait wait) {
-  return state_->GetAttr(node, wait);
+  return Ask<Result<Attributes>>(
+      wait, [&](EarlyTree& tree) { return tree.GetAttr(node, wait); },
+      [&](State& state) { return state.GetAttr(node, wait); });
 }
 
 Status Tree::ReadDir(NodeId directory, uint64_t cookie, bool plus, Wait wait,
                      const std::function<bool(const DirectoryEntry&)>& put) {
-  return state_->ReadDir(directory, cookie, plus, wait, put);
+  return Ask<Status>(
+      wait,
+      [&](EarlyTree& tree) {
+        return tree.ReadDir(directory, cookie, wait, put);
+      },
+      [&](State& state) {
+        return state.ReadDir(directory, cookie, plus, wait, put);
+      });
 }
 
 Status Tree::OpenDir(NodeId directory, Wait wait) {
-  return state_->OpenDir(directory, wait);
+  State* const state = whole_;
+  return state == nullptr ? Status() : state->OpenDir(directory, wait);
 }
 
 bool Tree::AbsenceIsFinal(NodeId directory) const {
-  return state_->AbsenceIsFinal(directory);
+  return State::AbsenceIsFinal(directory);
 }
 
 Result<OpenedFile> Tree::Open(NodeId node, Wait wait) {
-  return state_->Open(node, wait);
+  return Ask<Result<OpenedFile>>(
+      wait, [&](EarlyTree& tree) { return tree.Open(node, wait); },
+      [&](State& state) { return state.Open(node, wait); });
 }
 
 Result<size_t> Tree::Read(NodeId node, uint64_t handle, uint64_t offset,
                           MutableByteSpan out, Wait wait) {
-  return state_->Read(node, handle, offset, out, wait);
+  return Ask<Result<size_t>>(
+      wait, [&](EarlyTree& tree) { return tree.Read(node, offset, out, wait); },
+      [&](State& state) {
+        return state.Read(node, handle, offset, out, wait);
+      });
 }
 
-void Tree::Release(uint64_t handle) { state_->Release(handle); }
+void Tree::Release(uint64_t handle) {
+  if (State* const state = whole_) state->Release(handle);
+}
 
 Status Tree::Write(NodeId node, ByteSpan bytes) {
-  return state_->Write(node, bytes);
+  ROWFS_RETURN_IF_ERROR(WaitForWhole());
+  return whole_.load()->Write(node, bytes);
 }
 
 Result<std::string> Tree::ReadLink(NodeId node, Wait wait) {
-  return state_->ReadLink(node, wait);
+  return Ask<Result<std::string>>(
+      wait, [&](EarlyTree& tree) { return tree.ReadLink(node, wait); },
+      [&](State& state) { return state.ReadLink(node, wait); });
 }
 
 Result<std::string> Tree::GetXattr(NodeId node, std::string_view name,
                                    Wait wait) {
-  return state_->GetXattr(node, name, wait);
+  using Answer = EarlyTree::Answer<std::string>;
+  return Ask<Result<std::string>>(
+      wait,
+      // `ls -l` asks for access rights.
+      [&](EarlyTree&) -> Answer {
+        if (name.starts_with("user.rowfs.")) return {};
+        return Result<std::string>(Status(Code::kNotFound, "no such value"));
+      },
+      [&](State& state) { return state.GetXattr(node, name, wait); });
 }
 
 Result<std::vector<std::string>> Tree::ListXattr(NodeId node, Wait wait) {
-  return state_->ListXattr(node, wait);
+  using Answer = EarlyTree::Answer<std::vector<std::string>>;
+  return Ask<Result<std::vector<std::string>>>(
+      wait, [](EarlyTree&) -> Answer { return {}; },
+      [&](State& state) { return state.ListXattr(node, wait); });
 }
 
-bool Tree::open_needed() const { return state_->open_needed(); }
-bool Tree::folders_fixed() const { return state_->folders_fixed(); }
+bool Tree::open_needed() const {
+  State* const state = whole_;
+  return state == nullptr || state->open_needed();
+}
 
-TreeStats Tree::Stats() const { return state_->Stats(); }
+bool Tree::folders_fixed() const {
+  State* const state = whole_;
+  return state != nullptr && state->folders_fixed();
+}
+
+TreeStats Tree::Stats() const {
+  if (State* const state = whole_) return state->Stats();
+  TreeStats stats;
+  stats.row_count = early_->row_count();
+  return stats;
+}
 
 void Tree::CountRequest(Operation operation) {
-  state_->CountRequest(operation);
+  if (State* const state = whole_) state->CountRequest(operation);
 }
 
 void Tree::CountError(std::string_view errno_name) {
-  state_->CountError(errno_name);
+  if (State* const state = whole_) state->CountError(errno_name);
 }
 
 Result<Entry> Tree::Resolve(std::string_view path, bool follow) {
-  return state_->Resolve(path, follow);
+  ROWFS_RETURN_IF_ERROR(WaitForWhole());
+  return whole_.load()->Resolve(path, follow);
 }
 
-Status Tree::Prefetch(std::string_view line) { return state_->Prefetch(line); }
+Status Tree::Prefetch(std::string_view line) {
+  ROWFS_RETURN_IF_ERROR(WaitForWhole());
+  return whole_.load()->Prefetch(line);
+}
 
 }  // namespace rowfs

@@ -17,6 +17,7 @@
 #define ROWFS_FS_TREE_TREE_H_
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -31,8 +32,12 @@
 #include "index/runtime/plugin.h"
 #include "index/view/renderer.h"
 #include "storage/base/status.h"
+#include "storage/base/sync.h"
 
 namespace rowfs {
+
+class EarlyRows;
+class EarlyTree;
 
 // Names a node of one Tree. Files and directories of rows are arithmetic, the
 // same in every process; view files, nested folders and selections are kept in
@@ -102,6 +107,17 @@ class Tree {
                                             PluginRegistry& plugins,
                                             Renderer& renderer,
                                             TreeOptions options);
+  // A tree of a table that is still being looked through. What `rows` has found
+  // is shown; whatever else is asked for waits for Complete. Of `options` what
+  // needs no dataset.
+  static std::unique_ptr<Tree> MakeEarly(std::shared_ptr<const EarlyRows> rows,
+                                         TreeOptions options);
+  // What names were told already, for the options of the whole tree: no more
+  // will be until Complete.
+  void KeepNames(TreeOptions* options);
+  // From now on `whole`, made of the same rows and with those options, answers;
+  // an error: whatever waits or comes gets kUnavailable with its words.
+  void Complete(Result<std::unique_ptr<Tree>> whole);
   ~Tree();
   Tree(const Tree&) = delete;
   Tree& operator=(const Tree&) = delete;
@@ -168,8 +184,19 @@ class Tree {
  private:
   class State;
   explicit Tree(std::unique_ptr<State> state);
+  explicit Tree(std::unique_ptr<EarlyTree> early);
 
-  const std::unique_ptr<State> state_;
+  // What the early tree answers, else what the whole one does.
+  template <typename Value, typename Early, typename Whole>
+  Value Ask(Wait wait, const Early& early, const Whole& whole) const;
+  Status WaitForWhole() const EXCLUDES(mu_);
+
+  const std::unique_ptr<EarlyTree> early_;  // null: whole from the start
+  std::unique_ptr<State> state_;
+  std::atomic<State*> whole_{nullptr};  // state_, once it may be used
+  mutable Mutex mu_;
+  mutable CondVar completed_;
+  Status failure_ GUARDED_BY(mu_);
 };
 
 }  // namespace rowfs

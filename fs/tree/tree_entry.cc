@@ -82,14 +82,8 @@ std::string Tree::State::ControlText(const Snapshot& snapshot,
               std::to_string(handles_.size()) + "\n";
       return text;
     }
-    case ControlFile::kLog: {
-      std::string text;
-      if (options_.log == nullptr) return text;
-      for (const std::string& line : options_.log->Recent()) {
-        text += line + "\n";
-      }
-      return text;
-    }
+    case ControlFile::kLog:
+      return options_.log == nullptr ? std::string() : LogText(*options_.log);
     case ControlFile::kPrefetch:
       return prefetcher_.Text();
   }

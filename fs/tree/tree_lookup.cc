@@ -431,7 +431,7 @@ Result<std::string> Tree::State::ReadLink(NodeId id, Wait wait) {
   return LinkTarget(*at.snapshot, at.node.kind, at.node.row, wait);
 }
 
-bool Tree::State::AbsenceIsFinal(NodeId id) const {
+bool Tree::State::AbsenceIsFinal(NodeId id) {
   const std::optional<Node> node = DecodeNode(id);
   return node && node->kind != NodeKind::kVersions &&
          node->kind != NodeKind::kTags;

@@ -84,6 +84,8 @@ struct TreeOptions {
   enum class Rows { kAuto, kFlat, kSharded };
 
   Rows rows = Rows::kAuto;
+  // Of row numbers; 0: as many as the last one needs, at least six.
+  size_t row_digits = 0;
   std::string name_column;  // empty: rows are named by number
   // CONFIG for the plugins: "frames=png".
   std::string plugin_config;

@@ -45,7 +45,7 @@ class Tree::State {
   Status ReadDir(NodeId id, uint64_t cookie, bool plus, Wait wait,
                  const Put& put);
   Status OpenDir(NodeId id, Wait wait);
-  bool AbsenceIsFinal(NodeId id) const;
+  static bool AbsenceIsFinal(NodeId id);
   Result<OpenedFile> Open(NodeId id, Wait wait);
   Result<size_t> Read(NodeId id, uint64_t handle, uint64_t offset,
                       MutableByteSpan out, Wait wait);
