@@ -28,9 +28,9 @@ constexpr uint64_t kRemotePartBytes = 8 << 20;
 constexpr uint64_t kAheadParts = 4;
 constexpr uint64_t kAheadPartBytesMin = 4 << 20;
 constexpr uint64_t kAheadPartBytesMax = 16 << 20;
-// Longer strides are of passes so long that they would push everything else off
-// the disk, and writing them down costs as much as reading them.
-constexpr uint64_t kKeptStrideBytes = 16 << 20;
+// Longer strides are of passes so long (some 32 MiB) that they would push
+// everything else off the disk, and writing down costs as much as reading.
+constexpr uint64_t kKeptStrideBytes = 8 << 20;
 
 int64_t MonotonicNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(

@@ -1,9 +1,12 @@
 #include "storage/read/object_reader.h"
 
+#include <filesystem>
 #include <fstream>
+#include <optional>
 #include <thread>
 
 #include "storage/base/json.h"
+#include "storage/base/keep_scope.h"
 #include "storage/read/block_cache.h"
 #include "storage/read/disk_cache.h"
 #include "storage/read/meta_keeper.h"
@@ -379,6 +382,45 @@ TEST_F(ObjectReaderTest, ASequentialPassIsBroughtAheadAndARandomOneIsNot) {
 
   EXPECT_LT(stats_.data.requests, 4U + text_.size() / kRead / 2);
   EXPECT_LE(stats_.data.bytes, text_.size() + 4 * kRead);
+}
+
+// Bytes on disk after a reader went from end to end of an object.
+uint64_t KeptBytes(const std::string& folder) {
+  uint64_t bytes = 0;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) bytes += entry.file_size();
+  }
+  return bytes;
+}
+
+TEST_F(ObjectReaderTest, LongPassesAreKeptOnDiskOnlyWhenThatIsWanted) {
+  constexpr uint64_t kSize = 64 << 20;
+  MakeStore(kSize);
+  RealClock clock;
+  for (const bool wanted : {false, true}) {
+    const TempDir folder;
+    DiskCache disk(folder / "cache", 1 << 30, clock);
+    BlockCache cache(256 << 20, &disk);
+    ReadaheadBudget budget{.bytes_max = 64 << 20};
+    context_.cache = &cache;
+    context_.ahead = &budget;
+    const auto reader = Open(0);
+    std::optional<KeepScope> keep;
+    if (wanted) keep.emplace();
+    for (uint64_t at = 0; at < kSize; at += 1 << 20) {
+      ASSERT_EQ(Read(*reader, {at, at + (1 << 20)}), Part(at, at + (1 << 20)));
+    }
+    while (budget.in_use > 0) std::this_thread::yield();
+
+    if (wanted) {
+      EXPECT_GE(KeptBytes(folder / "cache"), kSize);
+    } else {
+      EXPECT_LE(KeptBytes(folder / "cache"), kSize / 4 * 3);
+      EXPECT_GE(KeptBytes(folder / "cache"), kSize / 8);
+    }
+    EXPECT_LE(stats_.data.bytes, kSize * (wanted ? 2 : 1));
+  }
 }
 
 }  // namespace
