@@ -93,7 +93,7 @@ def measure(work, mount, seconds):
         import soundfile  # noqa: F401
         peers["soundfile"] = with_soundfile
     except ImportError:
-        pass
+        print(json.dumps({"left out": "soundfile (pip install soundfile)"}))
     for row, kind in enumerate(sorted(KINDS)):
         source = work / "in" / f"{kind}.{kind}"
         folder = mount / "rows" / f"{row:06d}" / "audio.segments"

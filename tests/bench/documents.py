@@ -125,8 +125,9 @@ def peers(source):
             continue
         try:
             yield name, make_peer(source)
-        except ImportError:
-            pass
+        except ImportError as error:
+            print(f"left out: {name} ({error}; pip install {name.lower()})",
+                  flush=True)
 
 
 def local(rowfs, work, count, numbers):

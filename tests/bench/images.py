@@ -134,8 +134,9 @@ def peers_of_regions(path):
             image = pyvips.Image.new_from_file(path, access="random")
             image.crop(*place, 512, 512).write_to_memory()
         yield "pyvips", by_vips
-    except Exception:  # not installed, or without its library
-        pass
+    except Exception as error:  # not installed, or without its library
+        print(f"left out: pyvips ({error}; pip install pyvips, apt-get install "
+              "libvips42)", flush=True)
 
 
 def peers_of_pages(path):
@@ -186,11 +187,13 @@ def compare(name, ours, theirs):
 
 
 def over_fsspec(url):
-    """Opens `url` as a file, or None."""
+    """Opens `url` as a file; None, and says what is missing."""
     try:
         import fsspec
         files = fsspec.filesystem("http")
-    except ImportError:
+    except ImportError as error:
+        print(f"left out: peers over fsspec ({error}; pip install fsspec "
+              "aiohttp)", flush=True)
         return None
     return lambda: files.open(url)
 

@@ -99,6 +99,23 @@ TEST_F(AudioDatasetTest, ASoundUnderAnotherNameDoesNotStopAnIngest) {
   EXPECT_EQ(result.code, kExitDone) << result.err;
 }
 
+// The index of the file comes last, so that its head does not tell.
+TEST_F(AudioDatasetTest, SoundAloneIsSoundWhateverItIsPackedIn) {
+  const std::string in = *dir_ / "boxes";
+  Shell("mkdir " + in + " && ffmpeg -v error -nostdin -i " + In() +
+        "/a.wav -c:a pcm_s16be " + in + "/a.mov");
+  const std::string stored = *dir_ / "boxes.lance";
+  ASSERT_EQ(RunRowfs({"ingest", in, "--output", stored}).code, kExitDone);
+
+  for (const std::string& source : {in, stored}) {
+    const CommandResult cut =
+        Run("cat", {source, "rows/000000/video.at/0.5-1.25.wav"});
+
+    ASSERT_EQ(cut.code, kExitDone) << cut.err;
+    EXPECT_EQ(cut.out.size(), 44u + 2 * 33075);
+  }
+}
+
 TEST_F(AudioDatasetTest, AWindowIsCutToTheSample) {
   for (const std::string& source : {In(), Stored()}) {
     const CommandResult all = Run("cat", {source, "rows/000000/audio.wav"});
