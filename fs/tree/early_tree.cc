@@ -166,6 +166,7 @@ EarlyTree::Answer<Entry> EarlyTree::Lookup(NodeId parent, std::string_view name,
 EarlyTree::Answer<Entry> EarlyTree::LookupRow(const Node& parent,
                                               std::string_view name,
                                               Wait wait) {
+  if (name.find_first_not_of("0123456789") != name.npos) return NotFound();
   const std::optional<RowsLayout> layout = Layout(wait);
   if (!layout) return {};
   const bool top = parent.kind == NodeKind::kRows;

@@ -142,6 +142,7 @@ TEST_F(EarlyTreeTest, WhatIsNotFoundYetWaitsAndStallsNothing) {
   EXPECT_THAT(Find({"rows", "000042", "row.json"}),
               HasCode(Code::kUnavailable));
   EXPECT_THAT(Find({"nothing"}), HasCode(Code::kNotFound));
+  EXPECT_THAT(Find({"rows", ".git"}), HasCode(Code::kNotFound));
 
   std::thread reader([&] { EXPECT_OK(Find({"rows", "000500"}, Wait::kYes)); });
   EXPECT_OK(Find({"rows", "000042"}));
