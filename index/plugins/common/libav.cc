@@ -24,6 +24,19 @@ FramePtr ShareFrame(const AVFrame& frame) {
   return f;
 }
 
+FramePtr CopyFrame(const AVFrame& frame) {
+  FramePtr f = NewFrame();
+  f->format = frame.format;
+  f->width = frame.width;
+  f->height = frame.height;
+  if (av_frame_get_buffer(f.get(), 0) < 0 ||
+      av_frame_copy(f.get(), &frame) < 0 ||
+      av_frame_copy_props(f.get(), &frame) < 0) {
+    throw std::bad_alloc();
+  }
+  return f;
+}
+
 bool SetExtradata(ByteSpan bytes, AVCodecParameters* parameters) {
   if (bytes.empty()) return true;
   void* data = av_mallocz(bytes.size() + AV_INPUT_BUFFER_PADDING_SIZE);

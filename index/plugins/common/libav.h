@@ -33,6 +33,8 @@ PacketPtr NewPacket();
 FramePtr NewFrame();
 // Another reference to the same samples.
 FramePtr ShareFrame(const AVFrame& frame);
+// The same samples in memory of its own.
+FramePtr CopyFrame(const AVFrame& frame);
 
 // Give `parameters`, which has none, a copy of `bytes` as extradata. False
 // when there is no memory.

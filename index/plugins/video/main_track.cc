@@ -250,6 +250,8 @@ Status MainTrack::Settle(bool all) {
           gops_[settled_].first_packet + gops_[settled_].packet_count != end;
       if (merged) continue;
     }
+    if (merged_) PLUGIN_RETURN_IF_ERROR(VerifyMerged(settled_));
+    merged_ = false;
     ++settled_;
   }
   TrimHeld();

@@ -6,8 +6,8 @@
 // player does. A second one starts at every GOP as the planner would and must
 // give the same pixels. Where it does not, the plan goes back more GOPs; where
 // that does not help, the key packet is not one, and its GOP becomes a part of
-// the one before. So what the index promises has been seen to be true, or, in
-// the worst case, decoding starts at the beginning of the stream.
+// the one before, of which every frame is compared then. So what the index
+// promises has been seen to be true; a stream of which it is not is refused.
 //
 // Packets are numbered as they come ("ordinal"). One thread at a time.
 #ifndef ROWFS_INDEX_PLUGINS_VIDEO_MAIN_TRACK_H_
@@ -102,6 +102,9 @@ class MainTrack {
   void CloseGop();
   Status Settle(bool all);
   Status VerifyGop(uint32_t gop);
+  // Of a GOP that others were added to, whose frames have not been seen to come
+  // out from its start. ROWFS_E_CORRUPT when they come out from nowhere.
+  Status VerifyMerged(uint32_t gop);
   void TrimHeld();
 
   // Sequential decoding.
@@ -123,6 +126,7 @@ class MainTrack {
   // Whether decoding may skip the packet.
   bool Skippable(uint32_t ordinal) const;
   void ClearNonRefsIfDamaged(const Gop& gop);
+  void ClearNonRefsOf(const Gop& gop);
 
   // Finishing.
   void ClearNonRefs();
@@ -144,6 +148,7 @@ class MainTrack {
   uint32_t held_first_ = 0;
   uint64_t held_bytes_ = 0;
   uint32_t settled_ = 0;
+  bool merged_ = false;  // GOP settled_ was added to
   uint32_t released_ = 0;
   uint8_t highest_temporal_id_ = 0;
   bool several_frames_ = false;

@@ -28,8 +28,12 @@ void MainTrack::ClearNonRefsIfDamaged(const Gop& gop) {
     const Seen& s = seen_[i];
     damaged = damaged || s.corrupt || (!s.shown && !s.trimmed);
   }
-  for (uint32_t i = gop.first_packet; damaged && i < end; ++i) {
-    Packet& p = packets_[i];
+  if (damaged) ClearNonRefsOf(gop);
+}
+
+void MainTrack::ClearNonRefsOf(const Gop& gop) {
+  for (uint32_t i = 0; i < gop.packet_count; ++i) {
+    Packet& p = packets_[gop.first_packet + i];
     p.flags = static_cast<uint8_t>(p.flags & ~kPacketNonRef);
   }
 }
@@ -140,12 +144,43 @@ Status MainTrack::VerifyGop(uint32_t gop) {
   }
 }
 
+Status MainTrack::VerifyMerged(uint32_t gop) {
+  if (verify_ == Verify::kOff) return {};
+  ClearNonRefsIfDamaged(gops_[gop]);
+  std::vector<uint32_t> targets;
+  Gop& g = gops_[gop];
+  for (uint32_t i = 0; i < g.packet_count; ++i) {
+    if (seen_[g.first_packet + i].shown) targets.push_back(g.first_packet + i);
+  }
+  while (!targets.empty()) {
+    PLUGIN_ASSIGN_OR_RETURN(const int64_t mismatch,
+                            FindMismatch(targets, true));
+    if (mismatch < 0) return {};
+    const uint32_t ordinal = static_cast<uint32_t>(mismatch);
+    const bool leads = packets_[ordinal].pts < packets_[g.first_packet].pts;
+    uint8_t* back = leads ? &g.decode_back_lead : &g.decode_back_body;
+    if (!leads && g.recovery_count < g.packet_count) {
+      g.recovery_count = g.packet_count;
+      if (*back != 0) continue;
+    }
+    if (*back >= kBackMax || *back >= gop) {
+      return Corrupt(
+          "pictures behind damage cannot be decoded apart from all before "
+          "them");
+    }
+    ++*back;
+    ClearNonRefsOf(gops_[gop - *back]);
+  }
+  return {};
+}
+
 // The key packet of `gop` is none: its packets belong to the GOP before.
 void MainTrack::Demote(uint32_t gop) {
   Packet& key = packets_[gops_[gop].first_packet];
   key.flags = static_cast<uint8_t>(key.flags & ~kPacketKey);
   gops_[gop - 1].packet_count += gops_[gop].packet_count;
   gops_.erase(gops_.begin() + gop);
+  merged_ = true;
   recovery_frames_.erase(recovery_frames_.begin() + gop);
   for (uint32_t g = gop; g < gops_.size(); ++g) {
     const uint8_t most = static_cast<uint8_t>(std::min<uint32_t>(g, 255));

@@ -124,8 +124,9 @@ bool DecodeSession::IsNeeded(uint32_t ordinal,
   const Packet& p = index_.video().packets[ordinal];
   const uint32_t last = *wanted.rbegin();
   if (!p.nonref() || !p.shown()) return true;
-  if (last - ordinal <= positions_.front().near) return true;
   if (wanted.contains(ordinal)) return true;
+  if (damaged_) return false;
+  if (last - ordinal <= positions_.front().near) return true;
   // The frames beside a target are likely to be wanted next.
   const int64_t away = int64_t{frame_of_[ordinal]} - int64_t{frame_of_[last]};
   return away == 1 || away == -1;
@@ -153,6 +154,9 @@ Status DecodeSession::Collect(std::set<uint32_t>* wanted,
     const uint32_t ordinal = static_cast<uint32_t>(got->ordinal);
     at.inside.erase(ordinal);
     if (!IsCleanFrom(at.start, ordinal)) continue;
+    // What is made up for damage may come out of memory that the decoder uses
+    // again; it gets all back at once, as when the index was made.
+    if (damaged_) got->frame = CopyFrame(*got->frame);
     if (wanted->erase(ordinal) != 0) {
       PLUGIN_RETURN_IF_ERROR(take(ordinal, *got->frame));
     }
@@ -200,8 +204,9 @@ Status DecodeSession::Run(uint32_t start, const std::vector<uint32_t>& targets,
 
 Status DecodeSession::RunUncached(uint32_t start, std::set<uint32_t> wanted,
                                   const GetPacket& get, const TakeFrame& take) {
-  PLUGIN_RETURN_IF_ERROR(Place(start, wanted));
   const uint32_t last = *wanted.rbegin();
+  damaged_ = IsDamaged(start, last);
+  PLUGIN_RETURN_IF_ERROR(Place(start, wanted));
   Position& at = positions_.front();
   while (at.next <= last) {
     const uint32_t ordinal = at.next++;
@@ -209,7 +214,7 @@ Status DecodeSession::RunUncached(uint32_t start, std::set<uint32_t> wanted,
     PLUGIN_RETURN_IF_ERROR(Feed(ordinal, get));
     PLUGIN_RETURN_IF_ERROR(Collect(&wanted, take));
   }
-  return Finish(&wanted, !IsDamaged(start, last), take);
+  return Finish(&wanted, !damaged_, take);
 }
 
 }  // namespace rowfs::plugin

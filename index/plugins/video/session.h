@@ -83,6 +83,7 @@ class DecodeSession {
   size_t positions_max_ = 1;
   std::list<Position> positions_;  // used last first
   std::deque<uint32_t> starts_;    // of the last decodes, newest first
+  bool damaged_ = false;           // this call decodes what is damaged
   uint32_t lowest_ = 0;            // frame of the last call
   bool backwards_ = false;         // this call ends where the last one began
 

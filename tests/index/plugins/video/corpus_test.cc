@@ -211,6 +211,13 @@ const Kind kKinds[] = {
      "$FF -i b3.mp4 -c copy -bsf:v \"noise=amount='if(eq(n,30),50,-1)'\" $OUT"},
     {"all_damaged.mp4",
      B3 "$FF -i b3.mp4 -c copy -bsf:v noise=amount=500 $OUT"},
+    // What it makes up for damage depends on pictures before the key.
+    {"damaged_bits.avi",
+     "$FF -f lavfi -i testsrc2=size=96x64:rate=12:duration=3 " YUV
+     "-c:v mpeg4 -g 8 -bf 2 g.avi && python3 -c \"import random; "
+     "r = random.Random(4); b = bytearray(open('g.avi', 'rb').read()); "
+     "n = len(b); exec('for i in range(9): b[r.randrange(n // 6, n * 9 // 10)]"
+     " ^= 1 << r.randrange(8)'); open('$OUT', 'wb').write(b)\""},
     {"cut_off.mp4", B3 "$FF -i b3.mp4 -c copy -movflags faststart f.mp4 && "
                        "head -c $(( $(stat -c %s f.mp4)*6/10 )) f.mp4 > $OUT"},
     {"cut_off_in_gop.ts",
