@@ -22,18 +22,22 @@ RepDefLayer ListKind(bool nulls, bool empties) {
   return lance::pb::LAYER_ALL_VALID_LIST;
 }
 
-// Where a struct around a list is null, readers expect a list that may be null,
-// too, whether one is or not.
-void MarkNullLists(const std::vector<LayerKind>& layers,
-                   std::vector<uint64_t>* used) {
+// Where a struct is null, readers expect the structs and the list inside it to
+// be ones that may be null, too, whether they are or not.
+void MarkNullInside(const std::vector<LayerKind>& layers,
+                    std::vector<uint64_t>* used) {
   bool null_outside = false;
+  bool null_struct = false;  // without a list in between
   size_t number = used->size();
   for (size_t i = layers.size(); i > 0; --i) {
     const bool list = layers[i - 1] == LayerKind::kList;
     number -= list ? 2 : 1;
     uint64_t& nulls = (*used)[number];
-    if (list && null_outside && nulls == 0) nulls = 1;
-    if (!list && nulls > 0) null_outside = true;
+    const bool leaf = i == 1;
+    const bool inside = list ? null_outside : null_struct && !leaf;
+    if (inside && nulls == 0) nulls = 1;
+    null_struct = !list && nulls > 0;
+    null_outside = null_outside || null_struct;
   }
 }
 
@@ -48,7 +52,7 @@ PageLevels NumberLevels(const LeafPage& page, const LeafColumn& leaf) {
   for (const uint16_t level : page.def) ++used[level];
   if (page.def.empty()) used[0] = page.levels;
 
-  MarkNullLists(leaf.layers, &used);
+  MarkNullInside(leaf.layers, &used);
 
   PageLevels out;
   out.max_rep = leaf.lists;
