@@ -1,11 +1,13 @@
 #include "index/plugins/video/render.h"
 
 extern "C" {
+#include <libavutil/imgutils.h>
 #include <libavutil/pixdesc.h>
 #include <libswscale/swscale.h>
 }
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "index/plugins/video/colour.h"
@@ -25,45 +27,99 @@ AVPixelFormat RgbFormat(const ImageShape& shape) {
   return shape.alpha ? AV_PIX_FMT_RGBA : AV_PIX_FMT_RGB24;
 }
 
+// Pixels in rows that lie `stride` bytes apart.
+struct Plane {
+  const uint8_t* pixels = nullptr;
+  size_t stride = 0;
+  uint32_t width = 0;
+  uint32_t height = 0;
+};
+
 // Move pixels of N bytes to where they are upright.
 template <size_t N>
-void Turn(const uint8_t* from, uint32_t width, uint32_t height,
-          const Orientation& o, uint8_t* to) {
-  const uint32_t out_width = o.swap ? height : width;
-  const uint32_t out_height = o.swap ? width : height;
-  for (uint32_t oy = 0; oy < out_height; ++oy) {
+void Turn(const Plane& from, const Orientation& o, uint8_t* out,
+          size_t out_stride) {
+  const uint32_t out_width = o.swap ? from.height : from.width;
+  const uint32_t out_height = o.swap ? from.width : from.height;
+  for (uint32_t oy = 0; oy < out_height; ++oy, out += out_stride) {
     const uint32_t v = o.flip_y ? out_height - 1 - oy : oy;
+    uint8_t* to = out;
     for (uint32_t ox = 0; ox < out_width; ++ox, to += N) {
       const uint32_t u = o.flip_x ? out_width - 1 - ox : ox;
       const size_t x = o.swap ? v : u;
       const size_t y = o.swap ? u : v;
-      std::memcpy(to, from + (y * width + x) * N, N);
+      std::memcpy(to, from.pixels + y * from.stride + x * N, N);
     }
   }
 }
 
+void TurnPixels(size_t bytes, const Plane& from, const Orientation& o,
+                uint8_t* out, size_t out_stride) {
+  switch (bytes) {
+    case 1:
+      return Turn<1>(from, o, out, out_stride);
+    case 2:
+      return Turn<2>(from, o, out, out_stride);
+    case 3:
+      return Turn<3>(from, o, out, out_stride);
+    case 4:
+      return Turn<4>(from, o, out, out_stride);
+    case 6:
+      return Turn<6>(from, o, out, out_stride);
+    default:
+      return Turn<8>(from, o, out, out_stride);
+  }
+}
+
 Picture Upright(Picture picture, const Orientation& o) {
-  if (o.identity()) return picture;
   Picture out;
   out.shape = picture.shape;
   if (o.swap) std::swap(out.shape.width, out.shape.height);
   out.samples.resize(picture.samples.size());
-  const uint8_t* from = picture.samples.data();
-  const uint32_t w = picture.shape.width;
-  const uint32_t h = picture.shape.height;
-  switch (picture.shape.channels() * (picture.shape.deep ? 2 : 1)) {
-    case 3:
-      Turn<3>(from, w, h, o, out.samples.data());
-      break;
-    case 4:
-      Turn<4>(from, w, h, o, out.samples.data());
-      break;
-    case 6:
-      Turn<6>(from, w, h, o, out.samples.data());
-      break;
-    default:
-      Turn<8>(from, w, h, o, out.samples.data());
-      break;
+  const size_t pixel =
+      picture.shape.channels() * (picture.shape.deep ? size_t{2} : size_t{1});
+  TurnPixels(pixel,
+             {picture.samples.data(), picture.shape.width * pixel,
+              picture.shape.width, picture.shape.height},
+             o, out.samples.data(), out.shape.width * pixel);
+  return out;
+}
+
+// The planes turned each by itself, before the chroma is interpolated, as
+// libavfilter turns them and ffmpeg shows them. Null for pixels that cannot be
+// turned so: those whose chroma is halved along one side alone, and packed YUV.
+FramePtr UprightFrame(const AVFrame& frame, const Orientation& o) {
+  const auto format = static_cast<AVPixelFormat>(frame.format);
+  const AVPixFmtDescriptor* desc = av_pix_fmt_desc_get(format);
+  constexpr uint64_t kOther =
+      AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_BITSTREAM;
+  const bool packed_yuv =
+      (desc->flags & (AV_PIX_FMT_FLAG_PLANAR | AV_PIX_FMT_FLAG_RGB)) == 0 &&
+      desc->nb_components > 2;
+  if ((desc->flags & kOther) != 0 || packed_yuv ||
+      (o.swap && desc->log2_chroma_w != desc->log2_chroma_h)) {
+    return nullptr;
+  }
+  FramePtr out = NewFrame();
+  out->format = frame.format;
+  out->width = o.swap ? frame.height : frame.width;
+  out->height = o.swap ? frame.width : frame.height;
+  if (av_frame_get_buffer(out.get(), 0) < 0 ||
+      av_frame_copy_props(out.get(), &frame) < 0) {
+    throw std::bad_alloc();
+  }
+  std::array<int, 4> steps{};
+  av_image_fill_max_pixsteps(steps.data(), nullptr, desc);
+  for (size_t p = 0; p < steps.size() && frame.data[p] != nullptr; ++p) {
+    const bool chroma = p == 1 || p == 2;
+    const int w =
+        chroma ? AV_CEIL_RSHIFT(frame.width, desc->log2_chroma_w) : frame.width;
+    const int h = chroma ? AV_CEIL_RSHIFT(frame.height, desc->log2_chroma_h)
+                         : frame.height;
+    TurnPixels(static_cast<size_t>(steps[p]),
+               {frame.data[p], static_cast<size_t>(frame.linesize[p]),
+                static_cast<uint32_t>(w), static_cast<uint32_t>(h)},
+               o, out->data[p], static_cast<size_t>(out->linesize[p]));
   }
   return out;
 }
@@ -180,9 +236,11 @@ Result<Bytes> Renderer::RenderPart(const RenderRequest& request,
   }
   const ImageShape wanted = ShapeFor(
       request.format, UprightShape(*request.stream, shape), request.options);
-  PLUGIN_ASSIGN_OR_RETURN(Picture picture,
-                          ToRgb(frame, *request.stream, wanted));
-  picture = Upright(std::move(picture), OrientationOf(request.stream->matrix));
+  const Orientation turn = OrientationOf(request.stream->matrix);
+  const FramePtr turned = turn.identity() ? nullptr : UprightFrame(frame, turn);
+  PLUGIN_ASSIGN_OR_RETURN(Picture picture, ToRgb(turned ? *turned : frame,
+                                                 *request.stream, wanted));
+  if (!turned && !turn.identity()) picture = Upright(std::move(picture), turn);
   return EncodeImage(picture, request.format, request.options);
 }
 

@@ -110,6 +110,10 @@ def main():
                      "yuv420p"],
         "twin2.avi": ["-vf", "negate,scale=32:24", "-c:v", "rawvideo",
                       "-pix_fmt", "yuv420p"],
+        "turned.mp4": ["-c:v", "libx264", "-g", "10", "-pix_fmt", "yuv420p",
+                       "-metadata:s:v", "rotate=90"],
+        "turned2.mp4": ["-c:v", "libx264", "-g", "10", "-pix_fmt", "yuv422p",
+                        "-metadata:s:v", "rotate=270"],
         "ten.mkv": ["-c:v", "libx265", "-pix_fmt", "yuv420p10le", "-x265-params",
                     "log-level=none:keyint=20"],
     }
