@@ -8,8 +8,8 @@
 
 #include <vector>
 
-#include "storage/base/bytes.h"
 #include "storage/base/buffer.h"
+#include "storage/base/bytes.h"
 
 namespace rowfs {
 
