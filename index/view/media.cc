@@ -107,13 +107,12 @@ class SegmentedFile final : public ViewFile {
 };
 
 // Blobs of equal layout have equal indexes (two sounds of one length, say) and
-// other contents: what is kept of one must not be taken for the other's.
+// other contents: what is kept of one must not be taken for the other's. The
+// etag is no part of it: it may cost a request, and a snapshot does not change.
 uint64_t KeyOf(const Blob& blob, uint64_t index_key) {
   if (const auto& bytes = blob.cell().bytes) return Hash64(*bytes, index_key);
   Bytes place;
   AppendText(&place, blob.uri());
-  AppendU8(&place, 0);
-  AppendText(&place, blob.etag());
   AppendU8(&place, 0);
   AppendU64(&place, blob.offset());
   return Hash64(place, index_key);

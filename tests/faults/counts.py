@@ -48,7 +48,7 @@ def a_cold_process_comes_to_its_first_window_in_six_rounds(program):
         log = proxy.take()
         print("  cold:", len(log), "requests,", rounds(log), "rounds,",
               sum(e[4] for e in log), "bytes")
-        assert len(log) <= 8, log
+        assert len(log) <= 4, log
         assert rounds(log) <= 6, log
         assert sum(e[4] for e in log) <= 500_000, log
 
