@@ -196,6 +196,50 @@ Status GatherVariable(const ValueBlock& from, std::span<const uint64_t> indices,
   return {};
 }
 
+// `indices` of lists: their items lie behind one another.
+Status GatherLists(const ValueBlock& from, std::span<const uint64_t> indices,
+                   ValueBlock* to) {
+  const uint64_t length = from.dimension;
+  ROWFS_RETURN_IF_ERROR(
+      DecodedBytes(to->count + indices.size(), length, "dictionary values")
+          .status());  // at a bit an item
+  const uint64_t count = indices.size() * length;
+  if (from.has_item_validity) {
+    uint64_t at = to->count * length;
+    to->item_validity.resize((at + count + 7) / 8);
+    for (const uint64_t index : indices) {
+      for (uint64_t k = 0; k < length; ++k, ++at) {
+        if (!BitAt(from.item_validity, index * length + k)) continue;
+        SetBit(&to->item_validity, at);
+      }
+    }
+  }
+  const ValueBlock& items = from.children[0];
+  ValueBlock& out = to->children[0];
+  const auto needed = CheckedMul(from.count, length);
+  if (items.shape == ValueBlock::Shape::kFixed && items.bits >= 8 && needed &&
+      *needed <= items.count) {
+    ROWFS_RETURN_IF_ERROR(
+        DecodedBytes(out.count + count, items.bits, "dictionary values")
+            .status());
+    const size_t bytes = length * items.bits / 8;
+    size_t at = out.data.size();
+    out.data.resize(at + indices.size() * bytes);
+    for (const uint64_t index : indices) {
+      std::memcpy(out.data.data() + at, items.data.data() + index * bytes,
+                  bytes);
+      at += bytes;
+    }
+    out.count += count;
+    return {};
+  }
+  std::vector<uint64_t> each;
+  for (const uint64_t index : indices) {
+    for (uint64_t k = 0; k < length; ++k) each.push_back(index * length + k);
+  }
+  return GatherValues(items, each, &out);
+}
+
 }  // namespace
 
 void AppendBits(ByteSpan from, uint64_t begin, uint64_t count, Bytes* to,
@@ -256,26 +300,9 @@ Status GatherValues(const ValueBlock& from, std::span<const uint64_t> indices,
     case ValueBlock::Shape::kVariable:
       ROWFS_RETURN_IF_ERROR(GatherVariable(from, indices, to));
       break;
-    case ValueBlock::Shape::kList: {
-      std::vector<uint64_t> items;
-      for (const uint64_t index : indices) {
-        for (uint64_t k = 0; k < from.dimension; ++k) {
-          items.push_back(index * from.dimension + k);
-        }
-      }
-      if (from.has_item_validity) {
-        const uint64_t at = to->count * to->dimension;
-        to->item_validity.resize((at + items.size() + 7) / 8);
-        for (size_t i = 0; i < items.size(); ++i) {
-          if (BitAt(from.item_validity, items[i])) {
-            SetBit(&to->item_validity, at + i);
-          }
-        }
-      }
-      ROWFS_RETURN_IF_ERROR(
-          GatherValues(from.children[0], items, &to->children[0]));
+    case ValueBlock::Shape::kList:
+      ROWFS_RETURN_IF_ERROR(GatherLists(from, indices, to));
       break;
-    }
     case ValueBlock::Shape::kStruct:
       for (size_t i = 0; i < from.children.size(); ++i) {
         ROWFS_RETURN_IF_ERROR(
