@@ -153,11 +153,12 @@ class FsstChunk final : public ChunkDecoder {
                 ValueBlock* out) const override {
     ValueBlock codes = ValueBlock::Variable();
     ROWFS_RETURN_IF_ERROR(codes_->Decode(buffers, count, &codes));
+    const uint64_t limit = DecodeLimit::Bytes();
     for (uint64_t i = 0; i < count; ++i) {
       const uint64_t begin = codes.offsets[i];
       ROWFS_RETURN_IF_ERROR(symbols_.Expand(
           ByteSpan(codes.data).subspan(begin, codes.offsets[i + 1] - begin),
-          DecodeLimit::Bytes(), &out->data));
+          limit, &out->data));
       out->offsets.push_back(out->data.size());
     }
     out->count += count;
