@@ -161,12 +161,11 @@ inline Result<RecordBatch> ReadTableFile(const std::string& path) {
   return batch;
 }
 
-// The interpreter, or empty when there is none: the test is to be skipped.
+// The interpreter with pylance, $ROWFS_PYTHON; empty when there is none: the
+// test is to be skipped.
 inline std::string FindPython() {
-  const char* wanted = std::getenv("ROWFS_PYTHON");
-  const std::string python =
-      wanted != nullptr ? wanted : "/work/venv/bin/python";
-  return std::filesystem::exists(python) ? python : "";
+  const char* python = std::getenv("ROWFS_PYTHON");
+  return python != nullptr && std::filesystem::exists(python) ? python : "";
 }
 
 // Runs a script of this folder with it; false when that fails.
