@@ -1,11 +1,9 @@
 #include "storage/base/hash.h"
 
-#include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <zlib.h>
 
-#include <algorithm>
-#include <array>
 #include <limits>
 
 namespace rowfs {
@@ -41,31 +39,11 @@ Sha256Digest Sha256(ByteSpan bytes) {
   return stream.Finish();
 }
 
-// RFC 2104. Not OpenSSL's, which looks its own digest up by name each time.
 Sha256Digest HmacSha256(ByteSpan key, ByteSpan message) {
-  constexpr size_t kBlock = 64;
-  std::array<std::byte, kBlock> inner{};
-  if (key.size() > kBlock) {
-    const Sha256Digest shorter = Sha256(key);
-    std::copy(shorter.begin(), shorter.end(), inner.begin());
-  } else {
-    std::copy(key.begin(), key.end(), inner.begin());
-  }
-  std::array<std::byte, kBlock> outer = inner;
-  for (size_t i = 0; i < kBlock; ++i) {
-    inner[i] ^= std::byte{0x36};
-    outer[i] ^= std::byte{0x5c};
-  }
-  Sha256Stream first;
-  first.Update(inner);
-  first.Update(message);
-  const Sha256Digest digest = first.Finish();
-  Sha256Stream second;
-  second.Update(outer);
-  second.Update(digest);
-  ::OPENSSL_cleanse(inner.data(), inner.size());
-  ::OPENSSL_cleanse(outer.data(), outer.size());
-  return second.Finish();
+  Sha256Digest digest;
+  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), AsU8(message),
+       message.size(), AsU8(MutableByteSpan(digest)), nullptr);
+  return digest;
 }
 
 uint32_t Crc32(ByteSpan bytes, uint32_t crc) {
