@@ -2,7 +2,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "storage/base/json.h"
+#include "tests/support/json_answer.h"
 #include "tests/support/run_command.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -12,18 +12,6 @@ namespace {
 
 using ::testing::HasSubstr;
 namespace path = std::filesystem;
-
-Json Parsed(const CommandResult& result) {
-  EXPECT_EQ(result.code, kExitDone) << result.err;
-  const auto json = ParseJson(result.out);
-  EXPECT_TRUE(json.ok()) << result.out;
-  return json.ok() ? json.value() : Json();
-}
-
-uint64_t Number(const Json& json, std::string_view key) {
-  const Json* value = json.Find(key);
-  return value == nullptr ? UINT64_MAX : value->AsUint().value_or(UINT64_MAX);
-}
 
 // Ten rows, file_name "0.txt" to "9.txt", written as two fragments.
 class LanceCommands : public ::testing::Test {
