@@ -13,10 +13,6 @@
 namespace rowfs {
 namespace {
 
-// As in tree_entry.cc.
-constexpr uint64_t kFolderSize = 4096;
-constexpr std::string_view kRowJson = "row.json";
-
 // How far an estimate of the number of rows may be off: by this factor when so
 // many were found at least.
 constexpr uint64_t kEstimateRowsMin = 64;
@@ -192,7 +188,7 @@ EarlyTree::Answer<Entry> EarlyTree::LookupRow(const Node& parent,
 EarlyTree::Answer<Entry> EarlyTree::LookupFile(uint64_t row,
                                                std::string_view name) {
   const auto files = rows_->FilesOf(row);
-  if (!files || name == kRowJson) return {};
+  if (!files || name == kRowJsonName) return {};
   Answer<Entry> found;
   for (const FileRows::File& file : files->files) {
     if (StemOf(file.name) != name) continue;
@@ -319,7 +315,7 @@ std::optional<Status> EarlyTree::ListFiles(uint64_t row, uint64_t cookie,
                                            const Put& put) {
   const auto files = rows_->FilesOf(row);
   if (!files) return {};
-  std::set<std::string> names = {std::string(kRowJson)};
+  std::set<std::string> names = {std::string(kRowJsonName)};
   for (const FileRows::File& file : files->files) {
     if (!names.insert(StemOf(file.name)).second) return {};
   }
@@ -327,7 +323,7 @@ std::optional<Status> EarlyTree::ListFiles(uint64_t row, uint64_t cookie,
   Entry json =
       PlainEntry(NodeKind::kRowFile, row, kRowJsonCode, NodeType::kFile);
   json.node = 0;
-  if (cookie == 0 && !put({kRowJson, json, 1})) return Status();
+  if (cookie == 0 && !put({kRowJsonName, json, 1})) return Status();
   for (uint64_t i = std::max<uint64_t>(cookie, 1); i <= files->files.size();
        ++i) {
     const std::string name = StemOf(files->files[i - 1].name);

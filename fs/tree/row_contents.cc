@@ -456,12 +456,12 @@ std::string Builder::RowJson() {
 
 RowContents Builder::Build() {
   RowItem json;
-  json.name = "row.json";
+  json.name = kRowJsonName;
   json.code = kRowJsonCode;
   json.media_type = "application/json";
   Add(std::move(json));
   UniqueNames taken;
-  taken.Reserve("row.json");
+  taken.Reserve(kRowJsonName);
   texts_.resize(std::min(reader_.dataset.columns().size(), row_.values.size()));
   for (size_t i = 0; i < texts_.size(); ++i) AddColumn(i, &taken);
   contents_.items[0].text = RowJson();

@@ -42,6 +42,8 @@ inline constexpr std::string_view kTimeViewKey = "rowfs:time_view";
 // What is put behind the name from that column: ".seg.png".
 inline constexpr std::string_view kNameSuffixKey = "rowfs:name_suffix";
 
+inline constexpr std::string_view kRowJsonName = "row.json";
+
 // RowItem::code of row.json, and of what `column` is called after.
 inline constexpr uint32_t kRowJsonCode = 1;
 constexpr uint32_t CodeOfColumn(size_t column) {

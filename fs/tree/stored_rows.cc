@@ -12,8 +12,6 @@
 namespace rowfs {
 namespace {
 
-constexpr std::string_view kRowJson = "row.json";
-
 const std::string* FindKey(const Metadata& metadata, std::string_view key) {
   for (const auto& [name, value] : metadata) {
     if (name == key) return &value;
@@ -80,7 +78,7 @@ std::shared_ptr<const StoredRow> StoredRows::Make(uint64_t row,
   if (!found) return nullptr;
   auto made = std::make_shared<StoredRow>();
   made->row = row;
-  made->files.push_back({std::string(kRowJson), kRowJsonCode, 0, 0});
+  made->files.push_back({std::string(kRowJsonName), kRowJsonCode, 0, 0});
   made->json = "{" + columns_[0].key + JsonQuote(found->key);
   auto file = found->files.begin();
   for (size_t i = 1; i < columns_.size(); ++i) {
@@ -132,7 +130,7 @@ std::shared_ptr<const StoredRow> StoredRows::Get(uint64_t row, Wait wait) {
 
 std::optional<StoredFile> StoredRows::Find(uint64_t row, std::string_view name,
                                            Wait wait) {
-  const auto kept = name == kRowJson ? Get(row, wait) : Recent(row);
+  const auto kept = name == kRowJsonName ? Get(row, wait) : Recent(row);
   if (kept != nullptr) {
     const auto file = std::ranges::find(kept->files, name, &StoredFile::name);
     if (file == kept->files.end()) return {};
@@ -144,7 +142,7 @@ std::optional<StoredFile> StoredRows::Find(uint64_t row, std::string_view name,
   for (const FileRows::File& file : found->files) {
     std::string shown = StemOf(file.name);
     if (shown != name) continue;
-    if (stored || shown == kRowJson) return {};
+    if (stored || shown == kRowJsonName) return {};
     stored = {std::move(shown), CodeOfColumn(file.field), file.size,
               file.place};
   }

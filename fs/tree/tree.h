@@ -47,6 +47,9 @@ inline constexpr NodeId kRootNode = 1;
 
 enum class NodeType { kFile, kDirectory, kLink };
 
+// What stat says of folders.
+inline constexpr uint64_t kFolderSize = 4096;
+
 struct Attributes {
   NodeType type = NodeType::kFile;
   // A function of (snapshot, row, column, view, item): the same file has the

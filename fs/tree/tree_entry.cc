@@ -6,7 +6,6 @@
 namespace rowfs {
 namespace {
 
-constexpr uint64_t kFolderSize = 4096;
 // What a line of metadata.jsonl is taken for until it was made.
 constexpr uint64_t kLineBytesGuess = 256;
 
